@@ -12,7 +12,6 @@ import msgspec
 
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
-from fadoctor.judging.explain.weigh import is_excluded
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.syntax.patterns import compiled
@@ -20,17 +19,13 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fadoctor.judging.engine.judge import Assessment
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.model.fact import Fact
-    from fadoctor.model.rule import Cell, Knowledge, Rule
+    from fadoctor.model.rule import Cell, Knowledge
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.facts import LogFacts
 
 CAUSES, WORDS = "told-causes", "told-words"
-
-_OF_BUILDS = "gpu-arch"
-"""The area of rules about builds and GPUs: other facts may be of another moment."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -100,16 +95,8 @@ class _Text:
         return self._places[idea]
 
 
-def told_cause(
-    lines: tuple[Line, ...],
-    facts: LogFacts,
-    knowledge: Knowledge,
-    own: Assessment | None = None,
-) -> Cause | None:
-    """Return the cause that a person tells of; None where no row of the table is told.
-
-    `own`: what rules make of the text's own facts. A rule that they exclude is not told.
-    """
+def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
+    """Return the cause that a person tells of; None where no row of the table is told."""
     if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
         return None
     text = _Text(lines, _words(knowledge), facts.reported)
@@ -120,14 +107,9 @@ def told_cause(
         if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
             continue
         line = text.sentence_with(row.says)
-        if line is not None and not _is_refuted(rules[row.rule], own):
+        if line is not None:
             return line_cause(rules[row.rule], row.message, line)
     return None
-
-
-def _is_refuted(rule: Rule, own: Assessment | None) -> bool:
-    """Return whether tables say that the GPU and the builds that a text names go together."""
-    return rule.area == _OF_BUILDS and is_excluded(rule, own)
 
 
 def _is_of_others(lines: tuple[Line, ...]) -> bool:

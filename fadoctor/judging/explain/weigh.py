@@ -79,19 +79,14 @@ def _weighed(cause: Cause, assessment: Assessment, by_id: dict[str, Rule]) -> We
         follows = cause.rule.id in by_id[finding.rule_id].explained_by
         if follows or shown & {finding.rule_id, *finding.consequences}:
             return Weighed(cause, Agreement.CONFIRMED, finding)
-    excluded = is_excluded(cause.rule, assessment)
+    excluded = cause.rule.refutes and _excludes(
+        [each for each in assessment.judgements if each.rule.id == cause.rule.id]
+    )
     is_open = excluded or not is_sure
     decided = _decided_by(cause, assessment.findings) if is_open else None
     if decided is not None:
         return Weighed(_rooted(cause, decided, by_id), Agreement.CONFIRMED, decided)
     return Weighed(cause, Agreement.REFUTED if excluded else Agreement.OPEN)
-
-
-def is_excluded(rule: Rule, assessment: Assessment | None) -> bool:
-    """Return whether the facts of a text say that a rule's cause is not there."""
-    if assessment is None or not rule.refutes:
-        return False
-    return _excludes([each for each in assessment.judgements if each.rule.id == rule.id])
 
 
 def _excludes(mine: list[Judgement]) -> bool:

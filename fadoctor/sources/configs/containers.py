@@ -115,9 +115,13 @@ def _commands(source: Source) -> Iterator[ConfigCommand]:
     for document in _documents(source):
         waiting = [_Held(document, "", (), 0)]
         met = 0
+        seen: set[int] = set()  # an alias leads to what was read before
         while waiting and met < NODE_LIMIT:
             held = waiting.pop()
             met += 1
+            if id(held.node.value) in seen:
+                continue
+            seen.add(id(held.node.value))
             if held.node.mapping:
                 held = _inside(held)
                 yield from _of_mapping(source, held)

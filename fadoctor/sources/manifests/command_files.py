@@ -89,7 +89,7 @@ def read(source: Source) -> Manifest:
     noted = [each for each in noted if each.stage.notes]
     if not told and not noted:
         raise source.error(
-            "has no command that installs packages, and no list of them, as far as they can be "
+            "has no command that installs packages, and no list of packages, as far as they can be "
             "followed. Looked for: pip, uv, conda, poetry, pdm and pixi in scripts, and the keys "
             "requirements, python_packages and pip"
         )

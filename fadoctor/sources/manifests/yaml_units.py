@@ -70,9 +70,13 @@ def read_units(source: Source) -> list[Unit]:
     for document in read_documents(source):
         waiting = [_Held(document, "", None, {}, None, 0)]
         met = 0
+        seen: set[int] = set()  # an alias leads to what was read before
         while waiting and met < NODE_LIMIT:
             held = waiting.pop()
             met += 1
+            if id(held.node.value) in seen:
+                continue
+            seen.add(id(held.node.value))
             if held.node.mapping:
                 unit = _of_mapping(source, held, rows)
                 if unit.rows or unit.wishes:

@@ -36,6 +36,10 @@ _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _TENSOR = torch.Tensor
 _SEEN = (torch.Tensor, tuple, list)
+_GETTER = type(torch.Tensor.grad.__get__)
+"""What an attribute of a tensor is read by: no operation makes a tensor there."""
+_EACH = "_foreach_"
+"""Begins the names of operations on lists whose members have nothing to do with each other."""
 
 
 class Lineage(TorchFunctionMode):
@@ -69,8 +73,7 @@ class Lineage(TorchFunctionMode):
             out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                told = type(out) is _TENSOR and out.dtype not in WIDE and func not in self._choosers
-                if not (told and not out.is_meta) and isinstance(out, _SEEN):
+                if isinstance(out, _SEEN) and not self._known(func, out, args):
                     with torch._C.DisableTorchFunction():  # a class may have code for each look
                         self._look(func, out, args, kwargs)
                 if len(_MODULES) != self._modules:
@@ -81,6 +84,15 @@ class Lineage(TorchFunctionMode):
                 self._fault("lineage", error)
         return out
 
+    def _known(self, func: Any, out: Any, args: Any) -> Any:
+        """Return whether a result needs no look: half, in place, or an attribute that was read."""
+        if type(out) is not _TENSOR:
+            in_place = type(out) is list and bool(args) and out is args[0]
+            return in_place or type(out) is torch.Size
+        if out.dtype in WIDE:
+            return (bool(args) and out is args[0]) or type(func) is _GETTER
+        return func not in self._choosers and not out.is_meta
+
     def _look(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
         if isinstance(out, _TENSOR):
             if out.dtype in WIDE:
@@ -89,6 +101,10 @@ class Lineage(TorchFunctionMode):
                 self._note_meta(func, out, args, kwargs, sys._getframe(2))
             elif func in self._choosers and out.dtype in HALVES:
                 self._note_half(func, out, args, kwargs, sys._getframe(2))
+        elif getattr(func, "__name__", "").startswith(_EACH):
+            for index, item in enumerate(out[:MEMBERS]):
+                if isinstance(item, _TENSOR) and item.dtype in WIDE:
+                    self._note(func, item, _at(index, args), kwargs, sys._getframe(2))
         else:  # also those with names: sort, max
             for item in out[:MEMBERS]:
                 if isinstance(item, _TENSOR) and item.dtype in WIDE:
@@ -200,3 +216,9 @@ class Lineage(TorchFunctionMode):
         if origin is None:
             return None
         return origin if self._put(key, out, origin) else None
+
+
+def _at(index: Any, args: Any) -> Any:
+    """Return the arguments of one member of an operation on lists."""
+    lists = (list, tuple)
+    return [each[index : index + 1] if type(each) in lists else each for each in args]

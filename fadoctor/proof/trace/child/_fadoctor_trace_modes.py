@@ -98,6 +98,12 @@ class Modes:
             if not _stack():
                 self.push()
 
+    def return_to(self, token: Any) -> None:
+        """Return to this thread below whatever is there, if it was left for the same reason."""
+        if self._local.__dict__.get("aside") == token:
+            self._local.aside = None
+            self.push()
+
     def retire(self) -> None:
         """Take the mode out for good: now, or when the next module is called."""
         if self.remove() or self._hook is not None:

@@ -100,9 +100,17 @@ def parameter_name(owner: Any, key: Any) -> Any:
 
 def is_parameter(tensor: Any) -> Any:
     """Return whether a tensor is a parameter, or a view of one."""
-    if isinstance(tensor, torch.nn.Parameter):
-        return True
-    return isinstance(tensor._base, torch.nn.Parameter)
+    return _holds(tensor) or _holds(tensor._base)
+
+
+def _holds(tensor: Any) -> Any:
+    """Ask for the class itself first: `Parameter` answers `isinstance` by slow Python code."""
+    kind = type(tensor)
+    if kind is torch.Tensor:
+        return getattr(tensor, "_is_param", False)
+    return tensor is not None and (
+        kind is torch.nn.Parameter or isinstance(tensor, torch.nn.Parameter)
+    )
 
 
 def is_factory(name: Any) -> Any:

@@ -21,6 +21,7 @@ from _fadoctor_trace_hide import hide_our_frames
 from _fadoctor_trace_hub import LOADER, PREFIX, Hub
 from _fadoctor_trace_lineage import Lineage
 from _fadoctor_trace_modes import Modes, asked_by_others
+from _fadoctor_trace_optimizers import Optimizers
 from _fadoctor_trace_patches import Patches, alike_of, placed, tell_script
 from _fadoctor_trace_record import Record
 from _fadoctor_trace_refusals import Refusals
@@ -86,6 +87,7 @@ class Tracer:
         self.scripted = Scripted(self)
         self.compiled = Compiled(self)
         self.graphs = Graphs(self)
+        self.optimizers = Optimizers(self.modes, self.is_compiling)
         self.lineage.causes.elsewhere = self.graphs.get
         self._local = threading.local()
         self._seen: set[str] = set()
@@ -102,6 +104,7 @@ class Tracer:
                 self._take(name, module)
         self.patches.rebind()
         self._patch_makers()
+        self.optimizers.watch(self.patches)
         self.lineage.modules_came = self._came_otherwise
         CURRENT[0] = self
         self.modes.push()
@@ -122,6 +125,7 @@ class Tracer:
         self.lineage.active = False
         self.lineage.table.clear()
         self.modes.retire()
+        self.optimizers.end()
         self.patches.undo()
         self.compiled.end()
 
@@ -281,6 +285,7 @@ class Tracer:
                 self.done = True
                 self.lineage.active = False
                 self.modes.retire()
+                self.optimizers.end()
                 self.record.write()
         except Exception as error:
             self.fault("after a call", error)

@@ -120,6 +120,9 @@ class Scopes:
 
     def bind(self, node: ast.AST, scope: Scope) -> None:
         """Note the names that a statement binds, and to what."""
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List):
+            mutate(scope, node.target)  # a list to which words are added is the same list
+            return
         for target, value in targets(node):
             bind_target(scope, target, value)
         name = getattr(node, "rest" if isinstance(node, ast.MatchMapping) else "name", None)

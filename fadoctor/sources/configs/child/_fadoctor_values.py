@@ -272,7 +272,8 @@ class Script:
         if found["kind"] == "mapping":
             self.add_items(found, node, home, depth)
         if found["kind"] in ("mapping", "list") and node.id in home.mutated:
-            return computed(f"{node.id} may be changed before it is used")
+            changed = computed(f"{node.id} may be changed before it is used")
+            return {**changed, "items": found["items"]} if found["kind"] == "list" else changed
         return found
 
     def parameter(self, name: str, home: Scope, depth: int) -> Value:
@@ -305,6 +306,9 @@ class Script:
                 name = f"{module['name']}.{attribute['literal']}"
                 at = {"at": attribute["at"]} if "at" in attribute else {}
                 return {"kind": "name", "name": name, **at}
+        is_joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
+        if is_joined and len(given) == 1 and given[0].get("items"):
+            return given[0]  # " ".join(command), shlex.join(command): the words of a command
         if name == "dict" and not node.args:
             items, is_open = self.arguments(node, scope) if depth < DEPTH_LIMIT // 2 else ([], True)
             return {"kind": "mapping", "items": items, "open": is_open}

@@ -141,3 +141,18 @@ def test_options_that_nobody_knows_are_no_program() -> None:
 )  # fmt: skip
 def test_programs_whose_options_are_those_of_any(text: str, name: str, value: str) -> None:
     assert facts(("a.sh", text))[name] == value
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'subprocess.Popen(" ".join(cmd), shell=True)',
+        "subprocess.run(cmd)",
+        'cmd += ["--enforce-eager"]\nsubprocess.Popen(" ".join(cmd), shell=True)',
+        'cmd.append("--enforce-eager")\nsubprocess.run(shlex.join(cmd), shell=True)',
+    ],
+)
+def test_a_list_of_words_that_python_starts(start: str) -> None:
+    words = '["vllm", "serve", "m", "--dtype", "bfloat16"]'
+    text = f"import shlex, subprocess\ncmd = {words}\n{start}\n"
+    assert facts(("app.py", text))["weights_dtype"] == "bf16"

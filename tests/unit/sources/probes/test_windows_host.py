@@ -138,7 +138,10 @@ def gpus(root: Path, keys: dict[str, dict[str, str | int]]) -> dict[str, Fact]:
 
 
 def test_the_registry_knows_the_driver_where_the_driver_does_not_answer(tmp_path: Path) -> None:
-    amd = {"ProviderName": "Advanced Micro Devices, Inc.", "DriverVersion": "32.0.13031.3015"}
+    amd: dict[str, str | int] = {
+        "ProviderName": "Advanced Micro Devices, Inc.",
+        "DriverVersion": "32.0.13031.3015",
+    }
     found = gpus(tmp_path, {rf"{DISPLAY}\0000": amd, rf"{DISPLAY}\0001": {**ADAPTER}})
     assert value(found["driver.version"]) == "576.80"
     count = found["gpu.count"]
