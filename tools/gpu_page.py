@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from tools.gpu_judge import contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,8 @@ def render(folder: Path | None) -> str:
     runs = {name: _load(folder, f"smoke-{name}.json") for name in ("default", "thorough")}
     cells = [cell for run in runs.values() for cell in run.get("cells", ())]
     parts = [TITLE, PRETENDED if record["pretended"] else "", _machine(folder, runs["default"])]
-    parts += [_steps(record["steps"]), _results(cells), _contradictions(cells), _times(cells)]
+    parts += [_steps(record["steps"]), _unfit(folder), _results(cells)]
+    parts += [_contradictions(cells), _times(cells)]
     return "\n".join(part for part in parts if part)
 
 
@@ -69,6 +71,11 @@ def _steps(steps: list[Any]) -> str:
         for step in steps
     ]
     return _table("## Steps", ("step", "seconds", "exit code", "not as it should be"), rows)
+
+
+def _unfit(folder: Path | None) -> str:
+    found = contradictions(folder) if folder is not None else []
+    return _table("## What does not fit", ("record, cell or step",), [(each,) for each in found])
 
 
 def _code(step: Any) -> str:
