@@ -200,7 +200,7 @@ def _of_steps(folder: Path, record: Any, runs: dict[str, Any]) -> Iterator[str]:
         step = done.get(name.removesuffix(".json").replace("-", " "))
         failed = any(cell["measured"] == "failed" for cell in run["cells"])
         if step is not None and (step["code"] == 1) != failed:
-            yield f"{step['name']}: exit code {step['code']}, {failed and 'a' or 'no'} cell failed"
+            yield f"{step['name']}: exit code {step['code']}, {'a' if failed else 'no'} cell failed"
     for fault in gpu_faults.FAULTS:
         found = load(folder, f"fault-{fault.name.replace(' ', '-')}.json")
         said = gpu_faults.verdict(fault, found["cells"], pretend=False) if found else ""
