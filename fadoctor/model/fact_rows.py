@@ -15,7 +15,8 @@ ENVIRONMENT_VARIABLES = (
     "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
     "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
     "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
+    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "ROCM_PATH", "UNSLOTH_*",
+    "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "TORCH_ROCM_FA_PREFER_CK", "VLLM_ROCM_*",
     "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
     "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION", "KERNELS_CACHE", "HF_KERNELS_CACHE",
     "LOCAL_KERNELS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "USE_HUB_KERNELS",
@@ -68,12 +69,17 @@ gpu[].name             | text    | gpu         | product name as the driver give
 gpu[].vendor           | text    | gpu         | nvidia or amd
 gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
+gpu[].isa              | text    | derived     | the AMD GPU that programs take it for: gpu[].gfx, or what HSA_OVERRIDE_GFX_VERSION says
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
 gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
 gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
 gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
 gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
+rocm.version           | version | rocm        | ROCm that is installed, by /opt/rocm/.info/version or its dev package; Absent where none is
+rocm.driver            | text    | rocm        | version of the kernel module amdgpu, or inbox where it is the kernel's own; Absent where it is not loaded
+rocm.kfd_access        | boolean | rocm        | this process may read and write /dev/kfd; Absent where it is not there
+rocm.kfd_group         | text    | rocm        | group that /dev/kfd belongs to: render, video; Absent where it is not there
 toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
 toolkit[].nvcc         | text    | toolkit     | path of nvcc
@@ -106,6 +112,10 @@ packages.mistaken      | mapping | derived     | what PyPI has something else un
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
+torch.rocm             | text    | derived     | label of the index that has this build for AMD's GPUs: rocm7.2; Absent of other builds
+torch.aotriton         | version | derived     | release of AOTriton in a torch for ROCm, which computes its attention; Absent where it has none
+torch.rocm_archs       | list    | derived     | AMD GPUs that a torch for ROCm has code for: gfx942
+torch.rocm_unsure      | list    | derived     | AMD GPUs of which no source says whether it has
 torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
@@ -287,6 +297,7 @@ cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where no
 cuda_major | text    | major of the libcudart in its DT_NEEDED, or of the cudart64 DLL that it wants: 11, 12, 13; Absent where there is none
 code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
 arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
+gfx        | list    | AMD GPUs that it has code for: gfx90a, gfx942; Absent where it has none for AMD's
 ptx        | version | lowest compute capability of its PTX; Absent where it has none
 """
 

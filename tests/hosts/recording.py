@@ -39,8 +39,12 @@ HOSTS = Path(__file__).parent
 
 # == /usr/bin/nvcc executable
 # == /usr/lib/libcuda.so.1 -> libcuda.so.550.54.15
+# == /dev/kfd refused:993
 # == /C:/Program%20Files/x: a space in a path
-_HEADER = re.compile(r"^== (/\S+)(?: -> (\S+)|((?: executable| escaped)*))\n", re.MULTILINE)
+_HEADER = re.compile(
+    r"^== (/\S+)(?: -> (\S+)|((?: executable| escaped)*)(?: refused:(?P<group>\d{1,6}))?)\n",
+    re.MULTILINE,
+)
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,7 +119,8 @@ def expected(name: str) -> Expected:
 def world(name: str, root: Path) -> World:
     """Lay a recording's files out below an empty folder and return the world that it is."""
     folder = HOSTS / name
-    unpack((folder / "tree.txt").read_text(encoding="utf-8"), root)
+    tree = (folder / "tree.txt").read_text(encoding="utf-8")
+    unpack(tree, root)
     if (folder / "binaries.json").is_file():
         shutil.copy(folder / "binaries.json", root / RECORDED.lstrip("/"))
     environ = msgspec.json.decode((folder / "environ.json").read_bytes(), type=dict[str, str])
@@ -125,10 +130,11 @@ def world(name: str, root: Path) -> World:
     def run(command: Command) -> Result:
         return _answer(answers, command)
 
+    refused = {each[1]: int(each["group"]) for each in _HEADER.finditer(tree) if each["group"]}
     written = folder / "registry.json"
     registry = recorded_registry(written.read_text("utf-8")) if written.is_file() else None
     place = _target(target, environ, root)
-    return World(place, environ, run, target.os, root, registry=registry)
+    return World(place, environ, run, target.os, root, refused, registry=registry)
 
 
 def unpack(text: str, root: Path) -> None:

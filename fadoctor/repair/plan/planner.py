@@ -271,7 +271,7 @@ class _Planning:
         if self.unread:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
-            yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+            yield "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (
                 "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "

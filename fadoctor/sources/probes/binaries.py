@@ -21,6 +21,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
 from fadoctor.model.packages import LOADS_ALONE, TORCH
+from fadoctor.sources.probes.amd_code import amd_code
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
@@ -92,6 +93,7 @@ def _on_windows(
                     found |= _not_there(each, world)
                     continue
                 rest = _code_of(each, world, facts) | _sizes(each, world)
+                rest["gfx"] = amd_code(each, world, facts)
                 named = windows_facts(each, prediction, naming) | rest
                 found |= {f"{each.prefix}.{name}": fact for name, fact in named.items()}
             found[f"{key}.loads"] = windows_loads(predictions, naming)
@@ -169,6 +171,7 @@ def _facts_of(
         return _not_there(extension, naming.world)
     found = loader_facts(extension, prediction, naming)
     found |= _code_of(extension, naming.world, facts) | _sizes(extension, naming.world)
+    found["gfx"] = amd_code(extension, naming.world, facts)
     return {f"{extension.prefix}.{name}": fact for name, fact in found.items()}
 
 
