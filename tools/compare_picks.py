@@ -1,6 +1,6 @@
 """Hold the releases that fadoctor assumes a resolver to pick against those that uv picks.
 
-Usage: python -m tools.compare_picks [--count 100] [--seed 2026-11-26] [--remember DIR] [--report FILE]
+Usage: python -m tools.compare_picks [--count N] [--seed TEXT] [--remember DIR] [--report FILE]
 
 Draws manifests of six kinds of users from a seed: requirements with exact pins, ranges and nothing,
 for a Python and a platform. uv resolves each against the index that it is configured for;

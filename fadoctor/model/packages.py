@@ -40,6 +40,9 @@ LLAMAFACTORY = "llamafactory"
 KERNELS = "kernels"
 """Code has a case of its own for it: it fetches Hub kernels."""
 
+NUMPY = "numpy"
+"""Code has a case of its own for it: packages that are compiled for its version 1 bound it."""
+
 HUGGINGFACE_HUB = "huggingface-hub"
 """Code has a case of its own for it: it decides whether kernels and transformers go together."""
 

@@ -2,9 +2,9 @@
 
 Usage: python -m tools.canaries lock | judge [--newer] FILE | compare BEFORE AFTER
 
-``lock`` asks uv, against the index that it is configured for. ``judge`` writes findings and cells of
-every lock as JSON, by the tables of this checkout; with ``--newer`` one package of each is a release
-that no table has. ``compare`` prints what changed and ends with 1 where anything did.
+``lock`` asks uv, against the index that it is configured for. ``judge`` writes findings and cells
+of every lock as JSON, by the tables of this checkout; with ``--newer`` one package of each is a
+release that no table has. ``compare`` prints what changed and ends with 1 where anything did.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def answer(
         (environment["gpu"],), environment.get("driver", _DRIVER),
         "" if platform == "win_amd64" else _GLIBC, environment["python"], platform,
     )  # fmt: skip
-    host = apply_overlays(Environment("1", Target("manifest", "lock", "judged"), {}), overlays, matrix)
+    host = apply_overlays(
+        Environment("1", Target("manifest", "lock", "judged"), {}), overlays, matrix
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "requirements.txt"
         path.write_text(text, "utf-8")

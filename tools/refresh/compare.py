@@ -119,9 +119,11 @@ class Comparison:
         for name, value in derived.cells.items():
             cell = row.cells.get(name)
             judgement = self._judge(name, cell, value)
-            if judgement is Judgement.LACKING or (overrule and judgement is not Judgement.SAME):
-                changes[name] = value.text
-            elif judgement is Judgement.DIFFERENT and self._is_open_end(row, name):
+            if (
+                judgement is Judgement.LACKING
+                or (overrule and judgement is not Judgement.SAME)
+                or (judgement is Judgement.DIFFERENT and self._is_open_end(row, name))
+            ):
                 changes[name] = value.text
             elif judgement is Judgement.DIFFERENT:
                 self._report.contradictions.append(
@@ -213,10 +215,8 @@ class Comparison:
         for each in self.document.rows:
             upper = _UPPER.search(str(each.cells["version"]))
             others = [name for name in self.document.keys if name != "version"]
-            if (
-                upper and floor and parse_version(upper.group()[1:]) == parse_version(floor.group(1))
-                and all(each.cells.get(name) == row.cells.get(name) for name in others)
-            ):  # fmt: skip
+            is_next = upper and floor and _is_same_version(upper.group()[1:], floor.group(1))
+            if is_next and all(each.cells.get(n) == row.cells.get(n) for n in others):
                 return each
         return None
 
@@ -250,9 +250,7 @@ class Comparison:
             can_grow
             and set(row.cells) <= names
             and set(derived.cells) == set(self.document.columns)
-            and all(
-                row.cells.get(name) == text for name, text in self._keys(row, derived).items()
-            )
+            and all(row.cells.get(name) == text for name, text in self._keys(row, derived).items())
             and all(
                 self._judge(name, row.cells.get(name), value) is Judgement.SAME
                 for name, value in derived.cells.items()
@@ -313,6 +311,10 @@ def _says(row: Row, cells: Mapping[str, Cell]) -> bool:
         not isinstance(cells.get(name), Unread) and row.cells.get(name) == cells.get(name)
         for name in names
     )
+
+
+def _is_same_version(one: str, other: str) -> bool:
+    return parse_version(one) == parse_version(other)
 
 
 def _floor(row: Row) -> Version:

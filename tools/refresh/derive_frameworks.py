@@ -25,9 +25,7 @@ _GUARD = re.compile(r"\bV\.to\((?:flash|downcast)_dtype\)")
 _GUARD_MERGED = "2026-06-23"
 """The day on which the guard was merged: what was published before cannot have it."""
 
-_UNSLOTH = columns(
-    RELEASES["unsloth"][1], unbound=">=0", others=("torchvision", "torchaudio")
-)
+_UNSLOTH = columns(RELEASES["unsloth"][1], unbound=">=0", others=("torchvision", "torchaudio"))
 _SGLANG = {
     "torch": ("torch",), "flashinfer": ("flashinfer-python",),
     "kernel": ("sglang-kernel", "sgl-kernel"), "flash_attn_4": ("flash-attn-4",),

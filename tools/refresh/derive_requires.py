@@ -99,7 +99,8 @@ def columns(
 def lists(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow]:
     """Derive ``helper-releases``: the names that the rows of the package list, with their bounds.
 
-    What the newest row leaves out is written only with an upper bound.
+    What its own row leaves out, or for a new release the newest one, is written only with an upper
+    bound.
     """
     file = file_of(release)
     rows = [
@@ -110,7 +111,9 @@ def lists(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow
     if file is None or not rows:
         return
     source = f"{file.name}, METADATA"
-    is_in_extra = rows[-1].cells.get("in_extra") == "true"
+    named = [row for row in rows if str(release.version) in str(row.cells["version"]).split()]
+    own = (named or rows)[-1]
+    is_in_extra = own.cells.get("in_extra") == "true"
     needs = needs_of(index, file, "torch" if is_in_extra else "")
     cells = {"python": Value(index.metadata(file)["Requires-Python"], source)}
     for column in ("requires", "also"):
@@ -119,7 +122,7 @@ def lists(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow
             for row in rows
             for word in str(row.cells.get(column) or "").split()
         )
-        words = str(rows[-1].cells.get(column) or "").split()
+        words = str(own.cells.get(column) or "").split()
         kept = {re.split(r"[<>=!~]", word)[0] for word in words}
         found = [
             name + needs[name]
@@ -128,7 +131,7 @@ def lists(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow
         ]
         cells[column] = Value(" ".join(found) or None, source)
     for flag in ("in_extra", "sparse"):
-        text = rows[-1].cells.get(flag)
+        text = own.cells.get(flag)
         cells[flag] = Value(text if isinstance(text, str) else None, "the row before")
     yield DerivedRow(release.version, {"package": release.package}, cells)
 

@@ -83,10 +83,14 @@ class Document:
         node = self._top["rows"]
         at = self.text.rindex("rows:", 0, _start(node))
         lines = [
-            "  - {" + ", ".join(f"{key}: {self._scalar(key, text)}" for key, text in row.items()) + "}"
+            "  - {"
+            + ", ".join(f"{key}: {self._scalar(key, text)}" for key, text in row.items())
+            + "}"
             for row in rows
         ]
-        return Document(self.text[:at] + "\n".join(["rows:", *lines] if lines else ["rows: []"]) + "\n")
+        return Document(
+            self.text[:at] + "\n".join(["rows:", *lines] if lines else ["rows: []"]) + "\n"
+        )
 
     def with_reference(self, url: str) -> Document:
         """Return the document with a package among its references, after its older versions."""

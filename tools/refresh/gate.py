@@ -86,7 +86,7 @@ def body(log: Sequence[str], changed: Sequence[str], problems: Sequence[str]) ->
     against = [line.partition(": ")[2] for line in log if line.startswith("CONTRADICTION: ")]
     unread = [line.partition(": ")[2] for line in log if line.startswith("NOT READ: ")]
     parts = [
-        "Made by the workflow `refresh of tables`. Read the four lists; the diff is rows of tables.\n",
+        "Made by the workflow `refresh of tables`. The diff is rows; the lists say what they do.\n",
         _list("Stops this refresh", problems),
         _list(f"New in the tables ({len(new)})", new) or "## New in the tables\n\nNothing.\n",
         _list(f"Answers that change ({len(changed)})", _with_users(changed))

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from tools.refresh.derive_frameworks import lacking
-from tools.refresh.document import Document
 from tools.refresh.errors import FetchError, WheelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tools.refresh.compare import Report
+    from tools.refresh.document import Document
     from tools.refresh.index import Index, Release
 
 TABLE = "not-installable"

@@ -114,6 +114,8 @@ class Resolver:
         """
         if self._has_open or not self.ranges.keys() <= taken.keys() or self.contradicts():
             return False
+        if not all(self.versions.has_file(each, version) for each, version in self.exact.items()):
+            return False
         self._is_reversed = True
         other = self.resolve({})
         self._is_reversed = False

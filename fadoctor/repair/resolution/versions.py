@@ -118,12 +118,16 @@ class Versions:
             found["torch.requires"] = Unknown("its build is not known", planned.source)
         return found
 
+    def has_file(self, package: str, version: str) -> bool:
+        """Return whether a release has a wheel here, as far as the tables know."""
+        return self._files.come(PACKAGES[package][0], version) is True
+
     def is_read(self, package: str, version: str) -> bool:
         """Return whether the tables decide about a release: it has a file, and its needs are known.
 
         Sources are compiled, by some installers, and passed over by others.
         """
-        if self._files.come(PACKAGES[package][0], version) is False:
+        if not self.has_file(package, version):
             return False
         if package == TORCH or package not in RELEASES:
             return True

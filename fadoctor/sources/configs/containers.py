@@ -23,6 +23,7 @@ from fadoctor.sources.configs.given_commands import (
     word_commands,
     words_of,
 )
+from fadoctor.sources.configs.kinds import LMDEPLOY, SGLANG, VLLM
 from fadoctor.sources.configs.launches import OPTIONS, find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.source import Source
@@ -44,11 +45,11 @@ _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "argument
 """Keys that make one command, in this order."""
 _IMAGES = ("image", "repository", "image_id", "dockerimage", "docker")
 _ENGINES = {
-    "vllm": "vllm/vllm-openai", "sglang": "lmsysorg/sglang",
+    VLLM: "vllm/vllm-openai", SGLANG: "lmsysorg/sglang",
     "tgi": "huggingface/text-generation-inference",
     "huggingface": "huggingface/text-generation-inference",
     "text-generation-inference": "huggingface/text-generation-inference",
-    "lmdeploy": "openmmlab/lmdeploy",
+    LMDEPLOY: "openmmlab/lmdeploy",
 }  # fmt: skip
 """What a resource calls its engine, in lower case -> the image that takes its arguments."""
 _ENVIRONMENT = ("environment", "env", "envs", "extraenv", "variables")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.model.packages import TORCH, package_of
+from fadoctor.model.packages import ATTENTION, TORCH, package_of
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import (
@@ -62,7 +62,7 @@ class _Installed(msgspec.Struct, frozen=True):
     def weight(self) -> tuple[int, int]:
         """How much of what is judged it installs."""
         names = [each for each in self.stage.packages if package_of(each)]
-        attention = [each for each in names if each.startswith("flash-attn") or each == "xformers"]
+        attention = [each for each in names if package_of(each) in ATTENTION]
         return 2 * bool(attention) + (TORCH in names), len(names)
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, Unknown, printable
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 NEVER, WHERE_BOUNDED, BY_TABLES = "never", "where-bounded", "by-tables"
 """What table ``may-bound`` says of a package."""
 
-NUMPY = "numpy"
 _LOWER = (">=", ">", "!=")
 _SHOWN = 3
 

@@ -79,3 +79,9 @@ def test_a_path_of_a_command_says_nothing_of_what_failed(knowledge: Knowledge) -
     ended = "subprocess.CalledProcessError: Command '..\\\\fix_torch.py' returned 1.\n"
     assert found(knowledge, told)
     assert found(knowledge, told + ended) == []
+
+
+def test_fixes_that_only_texts_need_are_offered_for_what_is_told(knowledge: Knowledge) -> None:
+    text = TOLD["told"]["nvidia-asked-amd"]
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    assert report.findings[0].fixes[0].id == "torch-of-that-vendor"

@@ -93,3 +93,11 @@ def test_words_of_people_name_windows(text: str, system: str) -> None:
     found = fact(text, "host.os")
     assert isinstance(found, Known)
     assert found.value == system
+
+
+def test_dependencies_in_json_are_read() -> None:
+    text = '"dependencies": {\n  "torch"       : "2.6.0+cu124",\n  "xformers"    : null\n}'
+    found = fact(text, "torch.version")
+    assert isinstance(found, Known)
+    assert found.value == "2.6.0+cu124"
+    assert not isinstance(fact(text, "xformers.version"), Known)
