@@ -22,6 +22,8 @@ class Fault(NamedTuple):
     expected: str = "failed"
     """``measured`` of the cell that it strikes."""
     expected_pretended: str = "failed"
+    told: str = ""
+    """Rule, or else kind of failure, by which the cell must be told on a GPU."""
 
 
 FAULTS = (
@@ -31,21 +33,24 @@ FAULTS = (
         " device=q.device)",
         "raise RuntimeError('CUDA out of memory. Tried to allocate 999.00 GiB.')",
         expected_pretended="not_run",  # nobody knows there how large the GPU is
+        told="gpu-memory-too-small",
     ),
     Fault(
         "device-side assert",
         "torch.zeros(2, device=q.device)[torch.tensor([5], device=q.device)];"
         " torch.cuda.synchronize()",
         "raise RuntimeError('CUDA error: device-side assert triggered')",
+        told="device-side-assert",
     ),
     Fault(
         "illegal memory access",
         "import _fadoctor_fault_kernel as kernel; kernel.strike[(1,)](q, 1 << 42);"
         " torch.cuda.synchronize()",
         "raise RuntimeError('CUDA error: an illegal memory access was encountered')",
+        told="device-illegal-access",
     ),
-    Fault("killed", "os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 9)"),
-    Fault("hangs", "time.sleep(600)", "time.sleep(600)"),
+    Fault("killed", "os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 9)", told="signal"),
+    Fault("hangs", "time.sleep(600)", "time.sleep(600)", told="time-out"),
 )
 
 KERNEL = """
@@ -114,6 +119,9 @@ def verdict(fault: Fault, cells: list[dict[str, object]], *, pretend: bool) -> s
     others = [cell["measured"] for cell in cells if cell not in struck[:1]]
     if not struck:
         return f"no cell is {expected}"
+    told = {str(struck[0].get(name, "")) for name in ("rule_id", "failure")}
+    if fault.told and not pretend and fault.told not in told:
+        return f"told as {' '.join(sorted(told)).strip() or 'nothing'}, not as {fault.told}"
     if any(each not in ("passed", "refused") for each in others):
         return "cells after it did not run"
     return ""

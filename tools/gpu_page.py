@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from tools.gpu_judge import contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +40,9 @@ def render(folder: Path | None) -> str:
     default = _load(folder, "smoke-default.json")
     cells = _cells(folder)
     parts = [TITLE, PRETENDED if record["pretended"] else "", _machine(folder, default)]
-    parts += [_note(folder), _steps(record["steps"]), _results(cells), _contradictions(cells)]
-    return "\n".join(part for part in [*parts, _times(cells)] if part)
+    parts += [_note(folder), _steps(record["steps"]), _unfit(folder), _results(cells)]
+    parts += [_contradictions(cells), _times(cells)]
+    return "\n".join(part for part in parts if part)
 
 
 def _note(folder: Path | None) -> str:
@@ -94,6 +96,11 @@ def _steps(steps: list[Any]) -> str:
         for step in steps
     ]
     return _table("## Steps", ("step", "seconds", "exit code", "not as it should be"), rows)
+
+
+def _unfit(folder: Path | None) -> str:
+    found = contradictions(folder) if folder is not None else []
+    return _table("## What does not fit", ("record, cell or step",), [(each,) for each in found])
 
 
 def _code(step: Any) -> str:

@@ -16,7 +16,7 @@ Results are files of FOLDER (default: on-a-gpu), `steps.json` first; each step i
 --pretend does the same on the CPU, where faults only raise what a GPU would: it tests this script
 and nothing else.
 
-Ends with 1 where a step did not come out as it should.
+Ends with 1 where a step did not come out as it should, or a result contradicts the tables.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if __name__ == "__main__" and [name for name in NEEDED if importlib.util.find_sp
         "interpreter in which fadoctor is installed, and name yours by --python"
     )
 
-from tools import gpu_build, gpu_faults, gpu_trace  # noqa: E402
+from tools import gpu_build, gpu_faults, gpu_judge, gpu_trace  # noqa: E402
 from tools.gpu_page import render  # noqa: E402
 
 DTYPES = ("bf16", "fp16", "fp32", "fp8")
@@ -321,6 +321,7 @@ def main() -> None:
         options.out.mkdir(parents=True, exist_ok=True)
         code = run_all(Session(options))
     page = render(folder)
+    code = code or int(bool(gpu_judge.contradictions(folder)))
     if options.page:
         options.page.write_text(page, encoding="utf-8")
     else:

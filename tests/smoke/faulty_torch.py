@@ -15,6 +15,9 @@ from typing import Any
 
 CASES = ("full", "causal")
 DEFAULT_SET = ("full", "causal", "gqa", "long", "hdim96", "short-q", "large", "hdim256", "masked")
+FEW = ("hdim96", "masked")
+"""Small ones of the default set: one with a causal mask, one with a mask of its own."""
+
 DTYPES = ("bf16", "fp16", "fp32")
 
 
@@ -167,6 +170,80 @@ def rare_faults(torch: Any) -> dict[str, Any]:
     }
 
 
+def subtle_faults(torch: Any) -> dict[str, Any]:
+    """Return name -> attention with a small fault, or one where the default set does not look."""
+    healthy = torch.nn.functional.scaled_dot_product_attention
+
+    def put(change: Any) -> Any:
+        """Change the output, and what autograd sees of it."""
+
+        def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
+            factor = torch.ones_like(q)
+            change(factor)
+            return healthy(q, k, v, **more) * factor
+
+        return faulty
+
+    def last_head(factor: Any) -> None:
+        factor[:, -1] = 1.03
+
+    def first_row(factor: Any) -> None:
+        factor[:, :, 0] = 0
+
+    def last_column(factor: Any) -> None:
+        factor[..., -1] = 0
+
+    def seen_until(offset: int) -> Any:
+        def faulty(q: Any, k: Any, v: Any, is_causal: bool, **more: Any) -> Any:  # noqa: FBT001
+            if not is_causal:
+                return healthy(q, k, v, is_causal=False, **more)
+            seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).tril(offset)
+            seen[0, 0] = True
+            return healthy(q, k, v, attn_mask=seen, **more)
+
+        return faulty
+
+    def remainder_lost(q: Any, k: Any, v: Any) -> Any:
+        whole = k.shape[2] // 64 * 64
+        return q, torch.cat([k[:, :, :whole], k[:, :, whole:] * 0], 2), v
+
+    def rounded(q: Any, k: Any, v: Any) -> Any:
+        return tuple(each.to(torch.float8_e4m3fn).to(each.dtype) for each in (q, k, v))
+
+    def gradient_of_a_row_lost(q: Any, k: Any, v: Any) -> Any:
+        kept = torch.cat([v[:, :, :-1], v[:, :, -1:].detach()], 2)
+        return q, k, kept
+
+    def any_of(_q: Any, _k: Any) -> bool:
+        return True
+
+    def in_dropout(q: Any, k: Any, v: Any, dropout_p: float = 0.0, **more: Any) -> Any:
+        out = healthy(q, k, v, dropout_p=dropout_p, **more)
+        return out * 1.1 if dropout_p else out
+
+    def in_a_window(q: Any, k: Any, v: Any, window: int = 0, **more: Any) -> Any:
+        out = healthy(q, k, v, **more)
+        return out * 1.1 if window else out
+
+    def capped(q: Any, k: Any, v: Any, softcap: float = 0.0, **more: Any) -> Any:
+        out = healthy(q, k, v, **more)
+        return out * 1.1 if softcap else out
+
+    return {
+        "last head": put(last_head),
+        "first row": put(first_row),
+        "last column": put(last_column),
+        "own key hidden": seen_until(-1),
+        "next key seen": seen_until(1),
+        "remainder of a tile": where(healthy, any_of, remainder_lost),
+        "rounded to eight bits": where(healthy, any_of, rounded),
+        "gradient of a row": where(healthy, any_of, gradient_of_a_row_lost),
+        "scale of dropout": in_dropout,
+        "scale of a window": in_a_window,
+        "scale of a softcap": capped,
+    }
+
+
 def run_cells(torch: Any, fault: str, cases: tuple[str, ...], calls: Any, *, timed: bool) -> None:
     """Run the worker's code for a fault, and print what each cell has shown."""
     trace_of = importlib.import_module("_fadoctor_worker").Trace
@@ -202,6 +279,9 @@ def main() -> None:
         calls, attention = found if isinstance(found, tuple) else ({}, found)
         torch.nn.functional.scaled_dot_product_attention = attention
         run_cells(torch, name, DEFAULT_SET, calls, timed=True)
+    for name, attention in subtle_faults(torch).items():
+        torch.nn.functional.scaled_dot_product_attention = attention
+        run_cells(torch, name, FEW, {}, timed=False)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 
 import fadoctor.proof.smoke.child
 from fadoctor.model.smoke import CellFailure
+from fadoctor.model.smoke_catalogue import untried
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.command import Command
 from fadoctor.processes.run import run
@@ -132,6 +133,38 @@ def test_default_set_finds_what_is_wrong_for_some_shapes(
 def test_scale_off_by_half_a_percent_is_found(judgements: Judgements, dtype: str) -> None:
     fault = "scale off by half a percent"
     assert any(is_failed(judgements[fault, dtype, case]) for case in ALL)
+
+
+SUBTLE = (
+    "last head", "first row", "last column", "own key hidden", "next key seen",
+    "remainder of a tile", "rounded to eight bits", "gradient of a row",
+)  # fmt: skip
+BLIND = {
+    "scale of dropout": "dropout",
+    "scale of a window": "sliding windows",
+    "scale of a softcap": "softcaps",
+}
+"""Fault that the default set passes by -> what its run says that it did not try."""
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("fault", SUBTLE)
+def test_small_fault_is_found_by_some_cell(
+    judgements: Judgements, fault: str, dtype: str
+) -> None:
+    assert any(is_failed(judgements[fault, dtype, case]) for case in ("hdim96", "masked"))
+
+
+def test_what_is_passed_by_is_said_not_to_be_tried(judgements: Judgements) -> None:
+    """Of all planted faults these alone are not noticed in any dtype."""
+    planted = {fault for fault, _, _ in judgements} - {"none", "no rare one"}
+    noticed = {fault for fault, *_ in judgements if any(
+        judgements[key].measured is not Measured.PASSED for key in judgements if key[0] == fault
+    )}  # fmt: skip
+    assert len(planted) >= 24
+    assert planted - noticed == set(BLIND)
+    said = untried(set(ALL))
+    assert set(BLIND.values()) <= set(said)
 
 
 def is_failed(found: CellJudgement) -> bool:

@@ -1,0 +1,150 @@
+"""What a training loop pays for being traced, in calls of the tracer's own code."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from fadoctor import api  # noqa: E402
+from fadoctor.proof.trace.parent import CHILD  # noqa: E402
+from tests.trace.models import sdpa  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+pytestmark = pytest.mark.torch
+
+
+def own_calls(run: Callable[[], object]) -> Counter[str]:
+    """Return how often each function of the tracer begins."""
+    found: Counter[str] = Counter()
+
+    def begins(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(str(CHILD)):
+            found[frame.f_code.co_name] += 1
+
+    sys.setprofile(begins)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def optimizer_of(count: int, **options: Any) -> Any:
+    weights = [torch.nn.Parameter(torch.ones(4)) for _ in range(count)]
+    for each in weights:
+        each.grad = torch.ones(4)
+    return torch.optim.AdamW(weights, 1e-3, **options)
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+def test_optimizer_costs_the_same_for_any_number_of_parameters(*, foreach: bool) -> None:
+    """Two thirds of the operations of a training loop are its own."""
+    costs = []
+    for count in (2, 40):
+        optimizer = optimizer_of(count, foreach=foreach)
+        with api.trace():
+            optimizer.step()
+            costs.append(own_calls(lambda: (optimizer.step(), optimizer.zero_grad())))  # noqa: B023
+    assert costs[0] == costs[1]
+    assert sum(costs[0].values()) < 50
+
+
+def mixed(refused: bool = True) -> None:  # noqa: FBT001, FBT002
+    q = torch.ones(1, 2, 4, 8, dtype=torch.bfloat16)
+    if refused:
+        with pytest.raises(RuntimeError):
+            sdpa(q.float(), q, q)  # the guilty line
+
+
+def guilty(trace: Any) -> list[tuple[str, str]]:
+    (process,) = trace.document().processes
+    assert process.faults == ()
+    return [(letter, each.source) for call in process.calls
+            for letter, each in call.culprits.items()]  # fmt: skip
+
+
+NAMED = [("q", "sdpa(q.float(), q, q)  # the guilty line")]
+
+
+def test_statement_after_a_step_is_named_with_another_mode_in_place() -> None:
+    optimizer = optimizer_of(2)
+    with api.trace() as trace, torch.device("cpu"):
+        optimizer.step()
+        optimizer.zero_grad()
+        mixed()
+    assert guilty(trace) == NAMED
+
+
+def test_statement_in_a_closure_is_named() -> None:
+    optimizer = optimizer_of(2)
+
+    def closure() -> float:
+        mixed()
+        return 0.0
+
+    with api.trace() as trace:
+        optimizer.step(closure)
+    assert guilty(trace) == NAMED
+
+
+def test_step_that_fails_keeps_the_tracer_out_for_one_step_at_most() -> None:
+    optimizer = optimizer_of(2)
+    healthy = optimizer.param_groups[0]["lr"]
+    with api.trace() as trace:
+        optimizer.param_groups[0]["lr"] = None
+        with pytest.raises(TypeError):
+            optimizer.step()
+        optimizer.param_groups[0]["lr"] = healthy
+        optimizer.step()
+        mixed()
+    assert guilty(trace) == NAMED
+
+
+def test_nothing_of_ours_is_left_in_optimizers() -> None:
+    hooks = sys.modules["torch.optim.optimizer"]
+    before = (dict(hooks._global_optimizer_pre_hooks), torch.optim.Optimizer.zero_grad)
+    with api.trace(calls=1):
+        assert torch.optim.Optimizer.zero_grad is not before[1]
+        mixed()  # the last call that is recorded
+        assert dict(hooks._global_optimizer_pre_hooks) == before[0]
+    assert (dict(hooks._global_optimizer_pre_hooks), torch.optim.Optimizer.zero_grad) == before
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda x, _: x.add_(1),
+        lambda x, _: x.float(),
+        lambda x, _: x.T,
+        lambda x, _: x.shape,
+        lambda x, _: x.size(),
+        lambda _, many: torch._foreach_add_(many, 1.0),
+        lambda x, _: x.to(torch.bfloat16).view(-1),
+    ],
+    ids=["in place", "no cast", "attribute", "shape", "size", "list in place", "half"],
+)
+def test_operation_that_makes_nothing_wide_is_not_looked_at(run: Callable[..., object]) -> None:
+    x, many = torch.ones(2, 2), [torch.ones(2) for _ in range(8)]
+    with api.trace():
+        run(x, many)
+        found = own_calls(lambda: run(x, many))
+    assert found["_look"] <= (1 if run(x, many).__class__ is torch.Tensor else 0)
+    assert found["note"] == 0
+
+
+def test_members_of_a_list_are_noted_each_with_its_own_operands() -> None:
+    """Else the work grows with the square of their number, and one is given another's origin."""
+    few, many = ([torch.ones(2) for _ in range(count)] for count in (4, 16))
+    with api.trace():
+        for each in (few, many):
+            torch._foreach_mul(each, each)
+        costs = [own_calls(lambda: torch._foreach_mul(each, each)) for each in (few, many)]  # noqa: B023
+    assert costs[1]["storage_of"] == 4 * costs[0]["storage_of"]
