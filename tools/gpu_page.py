@@ -37,12 +37,37 @@ def render(folder: Path | None) -> str:
     record = _load(folder, "steps.json")
     if not record:
         return TITLE + NOTHING
-    runs = {name: _load(folder, f"smoke-{name}.json") for name in ("default", "thorough")}
-    cells = [cell for run in runs.values() for cell in run.get("cells", ())]
-    parts = [TITLE, PRETENDED if record["pretended"] else "", _machine(folder, runs["default"])]
-    parts += [_steps(record["steps"]), _unfit(folder), _results(cells)]
+    default = _load(folder, "smoke-default.json")
+    cells = _cells(folder)
+    parts = [TITLE, PRETENDED if record["pretended"] else "", _machine(folder, default)]
+    parts += [_note(folder), _steps(record["steps"]), _unfit(folder), _results(cells)]
     parts += [_contradictions(cells), _times(cells)]
     return "\n".join(part for part in parts if part)
+
+
+def _note(folder: Path | None) -> str:
+    """Return what somebody wrote of the run into note.md."""
+    file = folder / "note.md" if folder else None
+    return file.read_text(encoding="utf-8") if file and file.is_file() else ""
+
+
+def _cells(folder: Path | None) -> list[Any]:
+    """Return the cells of every run: the default set, the thorough one, then others by name.
+
+    Of a cell that was run again, the last counts.
+    """
+    order = ("smoke-default", "smoke-thorough")
+    names = sorted(
+        (file.stem for file in folder.glob("smoke-*.json")) if folder else (),
+        key=lambda name: (order.index(name) if name in order else len(order), name),
+    )
+    found: dict[tuple[str, ...], Any] = {}
+    for name in names:
+        for cell in _load(folder, f"{name}.json").get("cells", ()):
+            key = tuple(str(cell.get(word)) for word in ("device", "backend", "dtype", "case"))
+            if cell["measured"] != "not_run" or key not in found:
+                found[key] = cell
+    return list(found.values())
 
 
 def _load(folder: Path | None, name: str) -> Any:

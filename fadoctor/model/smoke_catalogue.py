@@ -17,6 +17,9 @@ from fadoctor.model.verdict import Backend, Dtype
 PREDICTED = ("full", "causal", "long", "rotary", "layer-norm", "cross-entropy", "matmul")
 """Cases whose shapes a prediction speaks of: what is within every documented limit."""
 
+EDGES = ("hdim96", "hdim256", "short-q", "masked", "large")
+"""Cases of shapes that many models never have: where one alone fails, the backend works."""
+
 LIKE = ("like", "like-decode")
 """Cases of the shape that a model has: its prompt, and one token that follows."""
 
@@ -127,6 +130,11 @@ TRIED = {
     "sinks": ("with sinks",),
 }
 """What a kernel may be given -> cases, and notes of cells, that tell of it having been tried."""
+
+
+def word_of(case: str) -> str:
+    """Return what a case tries, in words: a head dimension of 256."""
+    return next((name for name, tries in TRIED.items() if case in tries), case)
 
 
 def untried(told: set[str]) -> tuple[str, ...]:

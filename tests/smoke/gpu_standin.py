@@ -65,6 +65,10 @@ def kernel_of(torch: Any, name: str) -> Any:
     def forward(ctx: Any, q: Any, k: Any, v: Any, more: Any) -> Any:
         with torch.enable_grad():
             given = [each.detach().float().requires_grad_() for each in (q, k, v)]
+            seen = more.get("attn_mask")
+            if seen is not None:  # torch does so before it chooses
+                hidden = torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))
+                more = {**more, "attn_mask": hidden}
             out = torch._scaled_dot_product_attention_math(*given, **more)[0]
         ctx.kept, ctx.dtypes = (given, out), [each.dtype for each in (q, k, v)]
         return out.detach().to(q.dtype)

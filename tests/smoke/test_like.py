@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.smoke_catalogue import LIKE, TRIED, untried
+from fadoctor.model.smoke_catalogue import LIKE, TRIED, entry_of, untried
 from fadoctor.model.verdict import Backend
-from fadoctor.proof.smoke.choice import CellsRequest, _keys
+from fadoctor.proof.smoke.child import __file__ as child
+from fadoctor.proof.smoke.choice import CellsRequest, _hindrance, _keys
 from fadoctor.proof.smoke.like import Like, like_of, read_like
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SINKS = frozenset({"gpt_oss"})
+CHILD = Path(child).parent
 
 
 @pytest.mark.parametrize(
@@ -89,11 +92,54 @@ def test_what_is_no_configuration_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_only_attention_is_tried_and_only_in_that_shape() -> None:
-    from fadoctor.model.smoke_catalogue import entry_of  # noqa: PLC0415
-
     wanted = CellsRequest(like=Like(4, 2, 64))
     assert {key.case for key in _keys(entry_of(Backend.FA2), wanted)} == {*LIKE}
     assert not list(_keys(entry_of(Backend.FA_ROTARY), wanted))
+
+
+def installed(*backends: Backend) -> Any:
+    return SimpleNamespace(installed=lambda: backends, environment=None)
+
+
+@pytest.mark.parametrize(
+    ("like", "left_out"),
+    [
+        (Like(4, 2, 64, sinks=True), False),
+        (Like(4, 2, 64, softcap=50.0), False),
+        (Like(4, 2, 64, window=128), True),
+        (None, True),
+    ],
+)
+def test_flex_runs_where_hardly_another_backend_can(like: Like | None, *, left_out: bool) -> None:
+    entry = entry_of(Backend.FLEX)
+    said = _hindrance(entry, CellsRequest(like=like), installed(Backend.FLEX), "cuda")
+    assert bool(said) is left_out
+
+
+@pytest.mark.torch
+def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
+    """Flex has no sinks: what it adds up is scaled instead, and must equal the reference."""
+    program = (
+        "import sys, torch\n"
+        f"sys.path.insert(0, {str(CHILD)!r})\n"
+        "from _fadoctor_attention import SHAPES, reference, sinks_of, visible\n"
+        "shape = SHAPES['like']._replace(heads=4, kv_heads=2, seqlen=24, sinks=True, window=8)\n"
+        "form = (1, 24, 4, 16)\n"
+        "q, up = torch.randn(form), torch.randn(form)\n"
+        "k, v = torch.randn(1, 24, 2, 16), torch.randn(1, 24, 2, 16)\n"
+        "seen, sinks = visible(torch, shape), sinks_of(torch, shape)\n"
+        "want = reference(torch, [q, k, v, up], seen, False, (), 0.0, sinks)[0]\n"
+        "plain = reference(torch, [q, k, v, up], seen, False)[0]\n"
+        "heads = k.double().transpose(1, 2).repeat_interleave(2, 1)\n"
+        "scores = q.double().transpose(1, 2) @ heads.transpose(-2, -1) / 4\n"
+        "total = scores.masked_fill(~seen, -torch.inf).logsumexp(-1)\n"
+        "share = torch.sigmoid(total - sinks[:, None])[..., None].transpose(1, 2)\n"
+        "assert not torch.allclose(plain, want)\n"
+        "assert torch.allclose(plain * share, want)\n"
+    )
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    subprocess.run([sys.executable, str(file)], check=True, timeout=120)
 
 
 def test_what_no_cell_tried_is_told() -> None:

@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity, Undecided
 from fadoctor.model.smoke import CPU, NO_DEVICE, CellFailure, SmokeCell, SmokeRun
-from fadoctor.model.smoke_catalogue import PREDICTED, untried
+from fadoctor.model.smoke_catalogue import EDGES, PREDICTED, untried, word_of
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ def join_measurements(
     """Return the verdicts with what was measured.
 
     A CPU's cells become rows of their own: they never set the measurement of a GPU's row. Cells
-    whose tensors have the wrong dtypes on purpose say nothing of a backend.
+    whose tensors have the wrong dtypes on purpose say nothing of a backend, and one of an unusual
+    shape that fails is named beside a row that has passed.
     """
     found = list(verdicts)
     for (label, backend, dtype), cells in _by_row(smoke, gpus).items():
-        cell = min(cells, key=lambda each: _WEIGHT.index(each.measured))
+        cell = _that_counts(cells)
         places = [i for i, row in enumerate(found) if _is_about(row, label, backend, dtype)]
         for place in places:
             detail = _detail(cell) or found[place].detail
@@ -167,6 +168,20 @@ def _by_row(smoke: SmokeRun, gpus: list[Gpu]) -> dict[tuple[str, Backend, Dtype]
         if cell.measured is not Measured.NOT_RUN and not cell.trap:
             rows.setdefault((_label(cell, gpus), cell.backend, cell.dtype), []).append(cell)
     return rows
+
+
+def _that_counts(cells: list[SmokeCell]) -> SmokeCell:
+    """Return the cell that a row is measured by, with the unusual shapes that failed beside it."""
+    usual = [cell for cell in cells if cell.case not in EDGES] or cells
+    cell = min(usual, key=lambda each: _WEIGHT.index(each.measured))
+    if cell.measured is Measured.FAILED:
+        return cell
+    failed = [word_of(each.case) for each in cells if each.measured is Measured.FAILED]
+    if not failed:
+        return cell
+    said = f"fails with {', '.join(failed)}"
+    detail = f"{cell.detail}; {said}" if cell.detail else said
+    return msgspec.structs.replace(cell, detail=detail)
 
 
 def _label(cell: SmokeCell, gpus: list[Gpu]) -> str:

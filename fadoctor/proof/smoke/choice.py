@@ -151,9 +151,15 @@ def _hindrance(entry: Entry, wanted: CellsRequest, kernels: Kernels, kind: str) 
     missing = is_missing(kernels, entry.backend) if entry.backend in FROM_HUB else ""
     if missing and not wanted.online:
         return f"{missing} is not in the Hub's cache: --online lets kernels download it"
-    if entry.slow and not wanted.thorough:
+    if entry.slow and not wanted.thorough and not _alone_can(entry, wanted):
         return f"{entry.slow}: --thorough or --backend {entry.backend.value} runs it"
     return ""
+
+
+def _alone_can(entry: Entry, wanted: CellsRequest) -> bool:
+    """Return whether few other backends can be given what a model has."""
+    special = wanted.like is not None and bool(wanted.like.sinks or wanted.like.softcap)
+    return special and entry.backend is Backend.FLEX
 
 
 def _is_absent(entry: Entry, kernels: Kernels) -> str:

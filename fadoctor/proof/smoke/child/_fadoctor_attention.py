@@ -132,7 +132,15 @@ def prove(torch: Any, trace: Any, attend: Attend, backward: bool = True, **chang
         got += torch.autograd.grad(*pushed(trace.device, out, (q, k, v), upstream.to(out.dtype)))
         finish(torch, trace.device)
     trace.phase("comparison")
-    want = reference(torch, host, visible(torch, shape), backward, shape.rows, shape.softcap)
+    want = reference(
+        torch,
+        host,
+        visible(torch, shape),
+        backward,
+        shape.rows,
+        shape.softcap,
+        sinks_of(torch, shape),
+    )
     got[:2] = [picked(tensor.detach(), shape.rows) for tensor in got[:2]]
     compare(torch, trace, ("out", "dq", "dk", "dv"), list(zip(got, want)))
     if not trace.timed or trace.cell["case"] in UNTIMED or shape.inputs or shape.rows:
@@ -248,6 +256,13 @@ def visible(torch: Any, shape: Shape) -> Any:
     return seen
 
 
+def sinks_of(torch: Any, shape: Shape) -> Any:
+    """Return the logit of each head's sink, in float64; None where a shape has none."""
+    if not shape.sinks:
+        return None
+    return torch.linspace(-1.0, 2.0, shape.heads, dtype=torch.float64)
+
+
 def tell_options(trace: Any, shape: Shape) -> None:
     """Note what a shape has that the usual cases have not: the other side looks for these words."""
     options = {
@@ -281,6 +296,7 @@ def reference(  # noqa: PLR0913, PLR0917 -- what attention consists of
     backward: bool = True,
     rows: Tuple[int, ...] = (),
     softcap: float = 0.0,
+    sinks: Any = None,
 ) -> Tensors:
     """Return out, dq, dk and dv in float64 on the CPU, by plain softmax of the rounded inputs.
 
@@ -298,8 +314,12 @@ def reference(  # noqa: PLR0913, PLR0917 -- what attention consists of
         scores = softcap * (scores / softcap).tanh()
     if seen is not None:
         scores = scores.masked_fill(~seen, -math.inf)
-    weights = (scores - scores.amax(-1, keepdim=True)).exp()
-    out = ((weights / weights.sum(-1, keepdim=True)) @ v).transpose(1, 2)
+    top = scores.detach().amax(-1, keepdim=True)
+    weights = (scores - top).exp()
+    total = weights.sum(-1, keepdim=True)
+    if sinks is not None:
+        total = total + (sinks[:, None, None] - top).exp()
+    out = ((weights / total) @ v).transpose(1, 2)
     if not backward:
         return [out]
     return [out.detach(), *torch.autograd.grad(*pushed("cpu", out, leaves, host[3].double()))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Dict
 
-from _fadoctor_attention import lacks, prove
+from _fadoctor_attention import lacks, prove, sinks_of
 from _fadoctor_numbers import LackingError
 
 SEQLEN = 256
@@ -26,6 +26,25 @@ def keep_no_graphs() -> None:
         config.force_disable_caches = True
 
 
+def capped(torch: Any, softcap: float) -> Any:
+    """Return what bounds the logits, None where nothing does."""
+
+    def cap(score: Any, _batch: Any, _head: Any, _query: Any, _key: Any) -> Any:
+        return softcap * torch.tanh(score / softcap)
+
+    return cap if softcap else None
+
+
+def seen_by(shape: Any) -> Any:
+    """Return which keys a query sees, as flex asks for it; None where it sees all."""
+
+    def sees(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
+        past = query >= key
+        return past & (query - key < shape.window) if shape.window else past
+
+    return sees if shape.causal or shape.window else None
+
+
 def run(torch: Any, trace: Any) -> None:
     """Run one cell."""
     try:
@@ -39,19 +58,30 @@ def run(torch: Any, trace: Any) -> None:
     keep_no_graphs()
     compiled = torch.compile(flex_attention, dynamic=False, fullgraph=True)
     masks: Dict[int, Any] = {}  # making one takes longer than the attention
-
-    def is_past(_batch: Any, _head: Any, query: Any, key: Any) -> Any:
-        return query >= key
+    options: Dict[str, Any] = {}
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
-        lacks(shape)
+        lacks(shape, "a sliding window", "a softcap", "sinks")
+        if shape.sinks and trace.device == "cpu":
+            raise LackingError("on a CPU it does not tell what the logits add up to")
+        if shape.queries:
+            raise LackingError("it is tried with as many queries as keys")
         length = shape.seqlen
-        if shape.causal and length not in masks:
-            masks[length] = create_block_mask(
-                is_past, None, None, length, length, device=trace.device
-            )
+        sees = seen_by(shape)
+        if sees and length not in masks:
+            masks[length] = create_block_mask(sees, None, None, length, length, device=trace.device)
+        if not options:
+            options["score_mod"] = capped(torch, shape.softcap)
+            if q.shape[2] != k.shape[2]:
+                options["enable_gqa"] = True
+            if shape.sinks:
+                options["return_lse"] = True
         heads_first = (tensor.transpose(1, 2) for tensor in (q, k, v))
-        out = compiled(*heads_first, block_mask=masks.get(length))
+        out = compiled(*heads_first, block_mask=masks.get(length), **options)
+        if shape.sinks:  # a sink takes its share of what the logits add up to
+            out, total = out
+            sinks = sinks_of(torch, shape).to(total)[:, None]
+            out = out * torch.sigmoid(total - sinks)[..., None].to(out.dtype)
         trace.kernel(out)
         return out.transpose(1, 2)
 

@@ -186,6 +186,24 @@ def test_cases_of_one_row_count_by_weight(cases: list[Measured], expected: Measu
     assert found[2].measured is expected
 
 
+@pytest.mark.parametrize(
+    ("cases", "measured", "detail"),
+    [
+        ({"causal": PASSED, "hdim256": FAILED}, PASSED, "seen; fails with a head dimension of 256"),
+        ({"causal": FAILED, "hdim256": PASSED}, FAILED, "seen"),
+        ({"hdim256": FAILED}, FAILED, "seen"),
+        ({"gqa": FAILED, "causal": PASSED}, FAILED, "seen"),
+        ({"causal": REFUSED, "masked": FAILED}, REFUSED, "seen; fails with masks"),
+    ],
+)
+def test_an_unusual_shape_that_fails_is_named_beside_what_works(
+    cases: dict[str, Measured], measured: Measured, detail: str
+) -> None:
+    """A build for one head dimension, on an H200: "FlashAttention-2 does not work here"."""
+    found = joined(*(cell("cuda:1", each, case=case) for case, each in cases.items()))
+    assert (found[2].measured, found[2].detail) == (measured, detail)
+
+
 def test_how_a_cell_was_run_is_part_of_the_detail() -> None:
     found = joined(cell("cpu", detail="fine", notes=("mended",)))
     assert found[3].detail == "fine; mended"
