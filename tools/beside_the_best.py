@@ -1,10 +1,11 @@
-"""Put plans beside what uv chooses and what an expert would install, as a page of the docs.
+"""Put plans beside what uv and rigsolve choose and an expert would install, as a page of the docs.
 
-Usage: python -m tools.beside_the_best [--output docs/beside-the-best.md]
+Usage: python -m tools.beside_the_best [--output docs/beside-the-best.md] [--rigsolve PROGRAM]
 
 For each state of tools/beside-the-best.yaml `fadoctor fix --new --dry-run` plans, and uv resolves
 by `uv pip install --dry-run --torch-backend=auto` for the same driver, Python and platform. Where
-uv does not reach an index, the page says so. Nothing is installed. It takes a few minutes.
+uv does not reach the index of its choice, the page has what it takes from the index that is
+configured. rigsolve solves for the same target. Nothing is installed. It takes a few minutes.
 """
 
 from __future__ import annotations
@@ -36,22 +37,25 @@ _CHOSEN = re.compile(r"^ \+ ([\w.-]{1,60})==(\S{1,60})", re.MULTILINE)
 
 State = dict[str, Any]
 Versions = dict[str, str]
-Row = tuple[State, Versions, bool, str]
-"""A state, fadoctor's plan, whether the expert accepts it, and what uv says."""
+Row = tuple[State, Versions, bool, str, str]
+"""A state, fadoctor's plan, whether the expert accepts it, and what uv and rigsolve say."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the page; return 1 where fadoctor differs from the expert."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "beside-the-best.md")
+    parser.add_argument("--rigsolve", default="rigsolve", help="the program, or its path")
     asked = parser.parse_args(arguments)
     states = yaml.safe_load(STATES.read_text(encoding="utf-8"))["states"]
     rows: list[Row] = []
     for state in states:
         mine = planned(state)
-        rows.append((state, mine, agrees_with(state, mine), of_uv(state)))
-    asked.output.write_text(page(rows, version_of_uv()), encoding="utf-8")
-    return int(not all(agrees for _, _, agrees, _ in rows))
+        agrees, theirs = agrees_with(state, mine), of_rigsolve(state, asked.rigsolve)
+        rows.append((state, mine, agrees, of_uv(state), theirs))
+    programs = " and ".join(version_of(program) for program in ("uv", asked.rigsolve))
+    asked.output.write_text(page(rows, programs), encoding="utf-8")
+    return int(not all(agrees for _, _, agrees, _, _ in rows))
 
 
 def planned(state: State) -> Versions:
@@ -89,57 +93,102 @@ def cuda_of(torch: str) -> str:
 
 def of_uv(state: State) -> str:
     """Return what uv chooses, in words."""
+    done = _uv(state, "--torch-backend=auto")
+    if done.returncode == 0:
+        return _named(state, done.stderr)
+    if "Failed to fetch" not in done.stderr:
+        return "refused"
+    index = _INDEX.search(done.stderr)
+    plain = _uv(state)
+    found = _named(state, plain.stderr) if plain.returncode == 0 else "refused"
+    return f"{index[1] if index else 'no index'} (not reached); without it {found}"
+
+
+def _uv(state: State, *options: str) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder:
-        command = ["uv", "pip", "install", "--dry-run", "--torch-backend=auto", "--target", folder,
+        command = ["uv", "pip", "install", "--dry-run", *options, "--target", folder,
                    "--python-version", state["python"], "--no-build", "--python-platform",
                    UV_PLATFORMS[state.get("platform", LINUX)], *state["want"], "torch"]  # fmt: skip
         variables = {**os.environ, "UV_HTTP_RETRIES": "0"}
         if "driver" in state:
             variables["UV_CUDA_DRIVER_VERSION"] = state["driver"]
-        done = subprocess.run(
+        return subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=120, env=variables
         )
-    index = _INDEX.search(done.stderr)
-    if done.returncode == 0:
-        versions = dict(_CHOSEN.findall(done.stderr))
-        named = ["torch", *(re.split("[=<>]", name)[0] for name in state["want"])]
-        return ", ".join(f"{name} {versions[name]}" for name in named if name in versions)
-    if "Failed to fetch" in done.stderr:
-        of = f"chose {index[1]}" if index else "no choice"
-        return f"{of}; the index was not reached"
-    return "refused"
 
 
-def version_of_uv() -> str:
-    """Return name and version of the uv that is on PATH."""
-    done = subprocess.run(["uv", "--version"], capture_output=True, text=True, check=True)
+def _named(state: State, told: str) -> str:
+    versions = dict(_CHOSEN.findall(told))
+    return ", ".join(f"{name} {versions[name]}" for name in names_of(state) if name in versions)
+
+
+def names_of(state: State) -> list[str]:
+    """Return torch, and what is asked for, without versions."""
+    wanted = (re.split("[=<>]", name)[0] for name in state["want"])
+    return list(dict.fromkeys(["torch", *wanted]))
+
+
+def of_rigsolve(state: State, program: str) -> str:
+    """Return what rigsolve plans, in words, and whether the expert differs."""
+    system = "windows" if state.get("platform", LINUX).startswith("win") else "linux"
+    driver = f",driver={state['driver']}" if "driver" in state else ""
+    target = f"{state['gpu']}{driver},python={state['python']},{system}"
+    command = [program, "solve", "--want", *state["want"], "--target", target, "--output", "json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    except OSError:
+        return "not installed"
+    versions = rigsolve_versions(done.stdout) if done.returncode == 0 else {}
+    shown = ", ".join(f"{name} {versions[name]}" for name in names_of(state) if name in versions)
+    words = shown or "refused"
+    return words if agrees_with(state, versions) else f"{words} (differs)"
+
+
+def rigsolve_versions(told: str) -> Versions:
+    """Return what a plan of rigsolve installs; torch with the label of its index."""
+    found = {}
+    for step in json.loads(told)["steps"]:
+        index = _INDEX.search(f"{step.get('index_url') or ''}/")
+        label = f"+{index[1]}" if index and step["package"] == "torch" else ""
+        found[step["package"]] = step["version"] + label
+    return found
+
+
+def version_of(program: str) -> str:
+    """Return name and version of a program, as it says them."""
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    except OSError:
+        return f"no {Path(program).name}"
     return " ".join(done.stdout.split()[:2])
 
 
-def page(rows: list[Row], uv: str) -> str:
+def page(rows: list[Row], programs: str) -> str:
     """Return the page."""
-    agreed = sum(agrees for _, _, agrees, _ in rows)
+    agreed = sum(agrees for _, _, agrees, _, _ in rows)
+    theirs = sum(not found.endswith("(differs)") for *_, found in rows)
     date = datetime.now(tz=timezone.utc).date()
     lines = [
         "# Beside the best",
         "",
-        "What `fadoctor fix` plans from nothing, beside uv and an expert. Made by",
-        f"`python -m tools.beside_the_best` on {date}, with {uv}.",
+        "What `fadoctor fix` plans from nothing, beside uv, rigsolve and an expert. Made by",
+        f"`python -m tools.beside_the_best` on {date}, with {programs}.",
         "",
         "The expert's answers are ranges, written before the run (`tools/beside-the-best.yaml`).",
         "uv ran with `--dry-run --torch-backend=auto --no-build` for the driver of each state.",
-        "Where it did not reach PyTorch's index, the table names the builds that uv chose.",
-        f"fadoctor agrees with the expert in {agreed} of {len(rows)} states.",
+        "Where it did not reach PyTorch's index, the table names the build that uv chose,",
+        "and what uv takes without one.",
+        f"fadoctor agrees with the expert in {agreed} of {len(rows)} states, rigsolve in {theirs}.",
         "",
-        "| machine | asked for | fadoctor | uv | the expert |",
-        "|---|---|---|---|---|",
+        "| machine | asked for | fadoctor | uv | rigsolve | the expert |",
+        "|---|---|---|---|---|---|",
     ]
-    for state, mine, agrees, uv_says in rows:
-        wants = ", ".join(state["want"])
-        shown = dict.fromkeys(["torch", *(re.split("[=<>]", name)[0] for name in state["want"])])
-        plan = ", ".join(f"{name} {mine[name]}" for name in shown if name in mine) or "refused"
+    for state, mine, agrees, *others in rows:
+        shown = (f"{name} {mine[name]}" for name in names_of(state) if name in mine)
+        plan = ", ".join(shown) or "refused"
         plan = plan if agrees else f"{plan} (differs)"
-        lines.append(f"| {machine_of(state)} | {wants} | {plan} | {uv_says} | {expert(state)} |")
+        cells = (machine_of(state), ", ".join(state["want"]), plan, *others, expert(state))
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

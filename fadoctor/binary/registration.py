@@ -27,14 +27,24 @@ MAX_MAGICS = 1 << 18
 """Most places with the magic, wrappers or not, that are looked at."""
 _LARGEST_TABLE = 1 << 28
 LINKED = 2
-_MAGIC = b"\xb1\x43\x62\x46"
 _WRAPPER = struct.Struct("<4sIQQ")
-_VERSIONS = (1, LINKED)
 _DYNAMIC = struct.Struct("<QQ")
 _DYNAMIC_LIMIT = 1 << 16
 _DT_RELA, _DT_RELASZ = 7, 8
 _RELA = struct.Struct("<QQq")  # offset, info, addend
 _RELATIVE = (8, 1027)  # R_X86_64_RELATIVE, R_AARCH64_RELATIVE
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """Whose runtime a wrapper speaks to."""
+
+    magic: bytes
+    versions: tuple[int, ...]
+
+
+CUDA = Kind(b"\xb1\x43\x62\x46", (1, LINKED))
+HIP = Kind(b"FPIH", (1,))
+"""clang writes the same wrapper for AMD's, in the section .hipFatBinSegment."""
 
 
 class Wrappers(msgspec.Struct, frozen=True):
@@ -46,12 +56,12 @@ class Wrappers(msgspec.Struct, frozen=True):
     """Wrappers whose container could not be placed."""
 
 
-def read_wrappers(source: BinarySource, layout: Layout) -> Wrappers:
+def read_wrappers(source: BinarySource, layout: Layout, kind: Kind = CUDA) -> Wrappers:
     """Find the wrappers and the containers that they name."""
     found: dict[int, int] = {}
     empty: dict[int, int] = {}
     unresolved = 0
-    for count, (place, version, pointer) in enumerate(_wrappers(source, layout)):
+    for count, (place, version, pointer) in enumerate(_wrappers(source, layout, kind)):
         if count >= MAX_WRAPPERS:
             raise BadBinaryError(f"more than {MAX_WRAPPERS} fatbin wrappers")
         if not pointer:
@@ -70,18 +80,18 @@ def read_wrappers(source: BinarySource, layout: Layout) -> Wrappers:
     return Wrappers(found, unresolved)
 
 
-def _wrappers(source: BinarySource, layout: Layout) -> Iterator[tuple[int, int, int]]:
+def _wrappers(source: BinarySource, layout: Layout, kind: Kind) -> Iterator[tuple[int, int, int]]:
     """Yield place, version and pointer of each wrapper."""
     count = 0
     for start, end in layout.ranges(wrappers=True):
-        for place in source.find_all(_MAGIC, start, end - _WRAPPER.size + len(_MAGIC)):
+        for place in source.find_all(kind.magic, start, end - _WRAPPER.size + len(kind.magic)):
             count += 1
             if count > MAX_MAGICS:
                 raise BadBinaryError(
                     f"more than {MAX_MAGICS} places that look like fatbin wrappers"
                 )
             _, version, pointer, _ = _WRAPPER.unpack(source.read(place, _WRAPPER.size))
-            if version in _VERSIONS and place % 8 == 0:
+            if version in kind.versions and place % 8 == 0:
                 yield place, version, pointer
 
 

@@ -30,7 +30,7 @@ _MAX_FOLDERS = 200
 _CHECKS_LEVEL = b"CPU ISA level is lower than required"
 _TRIPLET = {Machine.X86_64: "x86_64-linux-gnu", Machine.AARCH64: "aarch64-linux-gnu"}
 # $ORIGIN/lib, ${LIB}; not $LIBRARY, as glibc's is_dst has it
-_TOKEN = re.compile(r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))")
+_VARIABLE = r"\$(?:\{(ORIGIN|LIB|PLATFORM)\}|(ORIGIN|LIB|PLATFORM)(?![A-Za-z0-9_]))"
 
 
 class FoundBy(enum.Enum):
@@ -137,7 +137,7 @@ class Search:
             return text
         self.asked_processor |= "PLATFORM" in text
         values = {"ORIGIN": origin, "LIB": self._lib, "PLATFORM": self.processor.platform}
-        return _TOKEN.sub(lambda found: values[found[1] or found[2]], text)
+        return re.sub(_VARIABLE, lambda found: values[found[1] or found[2]], text)
 
     def _in(self, folders: list[str], name: str, origin: FoundBy) -> Iterator[SearchPath]:
         for folder in folders:

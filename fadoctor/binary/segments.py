@@ -22,7 +22,7 @@ _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")  # type flags offset vaddr paddr fi
 _SECTION = struct.Struct("<8sIIII16x")  # name, virtual size, address, raw size, raw offset
 _LOAD, _DYNAMIC = 1, 2
 _WRITE = 2
-_PE_WRAPPERS = b".nvFatBi"  # .nvFatBinSegment, in the eight bytes of a name
+_PE_WRAPPERS = (b".nvFatBi", b".hipFatB")  # .nvFatBinSegment, in the eight bytes of a name
 
 
 class Segment(msgspec.Struct, frozen=True, order=True):
@@ -121,7 +121,7 @@ def _read_pe(source: BinarySource) -> Layout:
     (base,) = struct.unpack_from("<Q", header, 48)
     table = source.read(start + 24 + optional, count * 40)
     segments = [
-        Segment(address, offset, min(raw, size or raw), name == _PE_WRAPPERS)
+        Segment(address, offset, min(raw, size or raw), name in _PE_WRAPPERS)
         for name, size, address, raw, offset in _SECTION.iter_unpack(table)
     ]
     return Layout("pe", base, tuple(sorted(segments)), (0, 0))

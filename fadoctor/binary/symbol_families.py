@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,12 +62,16 @@ _PATTERNS = (
     (Family.CUDA_DRIVER, r"cu[A-Z]"),
     (Family.LIBSTDCXX, r"_Z(?:T[ISTV])?N?K?S[tsoid]|_ZTVN10__cxx|__cxa_|__gxx_|_Z(?:n[aw]|d[al])"),
 )  # fmt: skip
-_COMPILED = tuple((family, re.compile(pattern)) for family, pattern in _PATTERNS)
+
+
+@cache
+def _compiled() -> tuple[tuple[Family, re.Pattern[str]], ...]:
+    return tuple((family, re.compile(pattern)) for family, pattern in _PATTERNS)
 
 
 def family_of(symbol: str) -> Family:
     """Return the family of libraries that a symbol belongs to."""
-    return next((f for f, pattern in _COMPILED if pattern.match(symbol)), Family.UNKNOWN)
+    return next((f for f, pattern in _compiled() if pattern.match(symbol)), Family.UNKNOWN)
 
 
 _DRIVER_SONAMES = frozenset(

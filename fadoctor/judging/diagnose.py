@@ -51,10 +51,13 @@ class Judged:
         """What the rules say."""
         return judge(self.environment, self.knowledge, self.matrix)
 
-    def foresee(self, ignore: tuple[str, ...] = ()) -> Prognosis:
-        """Predict the table; findings of ignored rules are hidden, not more."""
+    def foresee(self, ignore: tuple[str, ...] = (), *, predicts: bool = True) -> Prognosis:
+        """Predict the table; findings of ignored rules are hidden, not more.
+
+        `predicts`: whether the table is wanted, and not the findings alone.
+        """
         kernels = Kernels(self.environment, self.matrix)
-        verdicts = predict(kernels, self.assessment)
+        verdicts = predict(kernels, self.assessment) if predicts else ()
         ignored = self.knowledge.current(ignore)
         return Prognosis(
             self.environment, self.knowledge, ignored, self.assessment, kernels, verdicts
@@ -103,10 +106,14 @@ def _with_fixes(finding: Finding, complaint: Finding | None) -> Finding:
 
 
 def foresee(
-    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+    environment: Environment,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...] = (),
+    *,
+    predicts: bool = True,
 ) -> Prognosis:
-    """Judge the facts and predict the table."""
-    return Judged(environment, knowledge).foresee(ignore)
+    """Judge the facts, and predict the table where it is wanted."""
+    return Judged(environment, knowledge).foresee(ignore, predicts=predicts)
 
 
 def diagnose(

@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, REQUIRER
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Finding
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, TORCH
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
@@ -140,7 +140,11 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             case "extension" | "optional_extension":
                 is_meant = self._may_miss if kind == OPTIONAL_EXTENSION else self._must_load
                 for key, names in EXTENSIONS.items():
-                    those = [name for name in names if is_meant(f"{key}.{name}")]
+                    those = [
+                        name
+                        for name in names
+                        if is_meant(f"{key}.{name}") and self.was_sought(f"{key}.{name}")
+                    ]
                     for subject in self._package(key) if those else ():
                         yield from self._extensions(subject, key, those)
             case _:
@@ -171,6 +175,14 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
         """Return whether a package does without an extension, or may do."""
         found = self.facts.get(f"{extension}.optional")
         return isinstance(found, Unknown) or _is_true(found)
+
+    def was_sought(self, extension: str) -> bool:
+        """Return whether those who read the facts looked for an extension, or for none at all.
+
+        They give all that they know of a file, there or not: facts of an older fadoctor lack what
+        it knew nothing of, which must not make a report of today less sure.
+        """
+        return f"{extension}.file" in self.facts or f"{TORCH}.binary.file" not in self.facts
 
     def _must_load(self, extension: str) -> bool:
         """Return whether a package does not surely do without an extension."""

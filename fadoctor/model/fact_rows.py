@@ -15,7 +15,8 @@ ENVIRONMENT_VARIABLES = (
     "TRITON_PTXAS_PATH", "TRITON_LIBCUDA_PATH", "TRITON_CACHE_DIR", "FLASH_ATTENTION_*",
     "FLASH_ATTN_*", "VLLM_ATTENTION_BACKEND", "VLLM_FLASH_ATTN_VERSION", "VLLM_USE_V1",
     "XFORMERS_*", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ROCM_ARCH", "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "UNSLOTH_*",
+    "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION", "ROCM_HOME", "ROCM_PATH", "UNSLOTH_*",
+    "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "TORCH_ROCM_FA_PREFER_CK", "VLLM_ROCM_*",
     "ACCELERATE_MIXED_PRECISION", "ACCELERATE_USE_DEEPSPEED", "ATTN_BACKEND",
     "USE_FLASH_ATTENTION", "BNB_CUDA_VERSION", "KERNELS_CACHE", "HF_KERNELS_CACHE",
     "LOCAL_KERNELS", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "USE_HUB_KERNELS",
@@ -34,6 +35,10 @@ host.glibc             | version | host        | glibc version; Absent on musl a
 host.glibcxx           | version | host        | highest GLIBCXX_ version of the libstdc++ that is found
 host.container         | text    | host        | docker, podman, kubernetes, lxc or container; Absent on a plain host
 host.wsl               | boolean | host        | running under the Windows Subsystem for Linux
+host.wsl_version       | text    | host        | 1 or 2, by its kernel; Absent outside of WSL
+host.windows_build     | text    | host        | build of Windows: 22631, 26100; Absent on other systems
+host.long_paths        | boolean | host        | Windows allows paths of more than 260 characters; Absent on other systems
+host.vc_runtime        | version | host        | Visual C++ redistributable for x64, since 2015; Absent where it is not installed, and on other systems
 host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
 host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
 host.cores             | integer | host        | processors this process may use
@@ -45,6 +50,8 @@ python.ext_suffix      | text    | interpreter | sysconfig's EXT_SUFFIX
 python.platform_tag    | text    | interpreter | sysconfig.get_platform(), as in a wheel name
 python.free_threaded   | boolean | interpreter | built without the GIL
 python.headers         | text    | interpreter | path of Python.h; Absent where it is not installed
+python.embedded        | boolean | interpreter | an embedded Python of Windows, as portable programs have it; Absent on other systems
+python.import_library  | text    | interpreter | path of python311.lib, which compilers on Windows link with; Absent where it is not installed, and on other systems
 python.externally_managed | boolean | interpreter | an EXTERNALLY-MANAGED file forbids pip
 python.installer       | text    | interpreter | what made or manages the environment: venv, uv, conda, virtualenv, system
 driver.version         | version | gpu         | NVIDIA driver version; Absent on a Jetson
@@ -62,12 +69,17 @@ gpu[].name             | text    | gpu         | product name as the driver give
 gpu[].vendor           | text    | gpu         | nvidia or amd
 gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
+gpu[].isa              | text    | derived     | the AMD GPU that programs take it for: gpu[].gfx, or what HSA_OVERRIDE_GFX_VERSION says
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
 gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
 gpu[].outdone_by       | list    | derived     | other visible GPUs on which works what fails on this one
 gpu[].selection        | text    | derived     | ordinals in PCI bus order of the GPUs to leave visible instead of this one
 gpu[].visible          | boolean | gpu         | CUDA_VISIBLE_DEVICES (HIP_VISIBLE_DEVICES) leaves it visible
+rocm.version           | version | rocm        | ROCm that is installed, by /opt/rocm/.info/version or its dev package; Absent where none is
+rocm.driver            | text    | rocm        | version of the kernel module amdgpu, or inbox where it is the kernel's own; Absent where it is not loaded
+rocm.kfd_access        | boolean | rocm        | this process may read and write /dev/kfd; Absent where it is not there
+rocm.kfd_group         | text    | rocm        | group that /dev/kfd belongs to: render, video; Absent where it is not there
 toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
 toolkit[].nvcc         | text    | toolkit     | path of nvcc
@@ -78,6 +90,8 @@ toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
 toolkit.gcc.path       | text    | toolkit     | its path
 toolkit.gxx.version    | version | toolkit     | g++ (or $CXX)
 toolkit.gxx.path       | text    | toolkit     | its path
+toolkit.msvc.version   | version | toolkit     | newest Visual C++ tools for x64, by their folder: 14.44.35207; Absent where there are none, and on other systems
+toolkit.msvc.path      | text    | toolkit     | path of its cl.exe
 toolkit.ninja.version  | version | toolkit     | ninja
 toolkit.ptxas.version  | version | toolkit     | ptxas that triton would use: TRITON_PTXAS_PATH or the one bundled with triton
 toolkit.ptxas.path     | text    | toolkit     | its path
@@ -98,6 +112,10 @@ packages.mistaken      | mapping | derived     | what PyPI has something else un
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
+torch.rocm             | text    | derived     | label of the index that has this build for AMD's GPUs: rocm7.2; Absent of other builds
+torch.aotriton         | version | derived     | release of AOTriton in a torch for ROCm, which computes its attention; Absent where it has none
+torch.rocm_archs       | list    | derived     | AMD GPUs that a torch for ROCm has code for: gfx942
+torch.rocm_unsure      | list    | derived     | AMD GPUs of which no source says whether it has
 torch.git              | text    | torch       | torch.version.git_version
 torch.build            | text    | torch       | pypi, cu128 and the like, cpu, rocm, or other (NGC, nightly, conda, own builds)
 torch.cxx11_abi        | boolean | torch       | built with the new C++ string ABI
@@ -261,7 +279,7 @@ EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf, other-machine, processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf (not a library at all), other-machine, other-python (linked to the library of another Python), processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
@@ -270,13 +288,16 @@ found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH
 says       | text    | what the loader would say
 hint       | text    | what is wanted and what is there instead, demangled
 undefined  | list    | symbols that nothing provides, at most 20 of them
-needed     | list    | its DT_NEEDED
+unfound    | list    | DLLs that it or a library of its wants, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
+unfound_kind | text  | whose library the first of them is: vc-runtime, openmp, python, torch, cuda-runtime, cuda-library, cudnn, zlib, rocm, other
+needed     | list    | its DT_NEEDED, or the DLLs that it is loaded with
 glibc      | version | highest GLIBC_ version that it needs
 glibcxx    | version | highest GLIBCXX_ version that it needs
 cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
-cuda_major | text    | major of the libcudart in its DT_NEEDED: 11, 12, 13; Absent where there is none
+cuda_major | text    | major of the libcudart in its DT_NEEDED, or of the cudart64 DLL that it wants: 11, 12, 13; Absent where there is none
 code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
 arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
+gfx        | list    | AMD GPUs that it has code for: gfx90a, gfx942; Absent where it has none for AMD's
 ptx        | version | lowest compute capability of its PTX; Absent where it has none
 """
 

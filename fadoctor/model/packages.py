@@ -34,8 +34,14 @@ VLLM = "vllm"
 which.
 """
 
+LLAMAFACTORY = "llamafactory"
+"""Code has a case of its own for it: its settings are lines of YAML."""
+
 KERNELS = "kernels"
 """Code has a case of its own for it: it fetches Hub kernels."""
+
+NUMPY = "numpy"
+"""Code has a case of its own for it: packages that are compiled for its version 1 bound it."""
 
 HUGGINGFACE_HUB = "huggingface-hub"
 """Code has a case of its own for it: it decides whether kernels and transformers go together."""

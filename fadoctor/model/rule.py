@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -232,7 +233,7 @@ class Knowledge(msgspec.Struct, frozen=True):
     version: str
     sha256: str
     rules: tuple[Rule, ...]
-    tables: dict[str, Table]
+    tables: Mapping[str, Table]
     retired: dict[str, str] = {}
     """Id that was given once -> the rule that speaks of it since."""
     newest: dict[str, str] = {}

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, overload
 import msgspec
 
 _T = TypeVar("_T")
-_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+_NO_CHARACTER = "[\ud800-\udfff]"
 """How Python keeps bytes of a name that are no UTF-8."""
 _MAKING = threading.RLock()
 
@@ -59,7 +59,7 @@ def _spelled(value: Any) -> Any:
     """Return plain data without surrogates, which stand for bytes that are no UTF-8."""
     match value:
         case str():
-            return _NO_CHARACTER.sub("\ufffd", value)
+            return re.sub(_NO_CHARACTER, "\ufffd", value)
         case dict():
             return {_spelled(key): _spelled(item) for key, item in value.items()}
         case list() | tuple():

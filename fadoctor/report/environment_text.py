@@ -72,6 +72,9 @@ def _host_line(facts: dict[str, Fact]) -> str:
 def _driver_line(facts: dict[str, Fact]) -> str:
     driver, cuda = _fact(facts, "driver.version"), _fact(facts, "driver.cuda")
     jetson = _fact(facts, "driver.tegra")
+    amd, rocm = _fact(facts, "rocm.driver"), _fact(facts, "rocm.version")
+    if isinstance(driver, Absent) and (isinstance(amd, Known) or isinstance(rocm, Known)):
+        return f"AMD driver (amdgpu): {_say(amd)}, ROCm: {_say(rocm)}"
     text = f"NVIDIA driver: {_say(driver)}"
     if isinstance(jetson, Known):
         text = f"NVIDIA driver: {jetson.value} (a Jetson's)"

@@ -8,6 +8,7 @@ from fadoctor.model.fact import printable
 from fadoctor.model.plan_words import shortcomings
 from fadoctor.report.plan_answer import short_answer
 from fadoctor.report.plan_text import command_lines
+from fadoctor.syntax.windows_command import cmd_line, cmd_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,12 @@ def _action(action: Action, comment: str, *, windows: bool) -> Iterator[str]:
         yield f"{comment} but: {effect}"
     if action.undo:
         yield f"{comment} undo: {action.undo}"
-    for line in command_lines(action, windows=windows):
+    for line in _batch_lines(action) if windows else command_lines(action, windows=False):
         # in a batch file a percent sign is doubled: addresses hold some
         yield f"{line.replace('%', '%%')} || exit /b 1" if windows else line
+
+
+def _batch_lines(action: Action) -> list[str]:
+    """Return the lines of a batch file for an action."""
+    variables = [cmd_set(name, value) for name, value in action.env.items()]
+    return [*variables, cmd_line(action.argv)] if action.argv else variables

@@ -76,6 +76,10 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
     yield from wrapped(f"Environment: {plan.target.label} ({plan.target.reason})", width)
     if plan.assumed:
         yield from wrapped(f"Assumed: {'; '.join(plan.assumed)}", width)
+    if plan.windows and plan.actions:
+        yield from wrapped(
+            "Commands are for PowerShell; --format script writes them for cmd.", width
+        )
     yield from _steps(plan, style)
 
 
@@ -188,12 +192,9 @@ def command_lines(action: Action, *, windows: bool) -> list[str]:
             else unassignment(name, windows=windows)
             for name, value in action.env.items()
         ]
-    before = (
-        [assignment(f"{n}={v}", windows=True) for n, v in action.env.items()] if windows else []
-    )
     if not action.argv:
         return []
-    return [*before, command_line(action.argv, windows=windows, env=action.env)]
+    return [command_line(action.argv, windows=windows, env=action.env)]
 
 
 def _left(proof: Proof, width: int) -> Iterator[str]:

@@ -99,7 +99,8 @@ def _texts(value: Any) -> Iterator[str]:
 @cache
 def _public_hosts() -> frozenset[str]:
     """Return the hosts that the rules name: everybody knows them."""
-    encoded = msgspec.json.encode(load_knowledge()).decode().lower()
+    # `enc_hook`: tables that are decoded when they are asked for.
+    encoded = msgspec.json.encode(load_knowledge(), enc_hook=dict).decode().lower()
     return frozenset(re.findall(r"https?://([\w.-]{3,100})", encoded))
 
 

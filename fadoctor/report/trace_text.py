@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
+from fadoctor.model.packages import FLASH_ATTN
 from fadoctor.report.headline import headline as finding_headline
 from fadoctor.report.paper import Paper
 from fadoctor.report.words import counted, rules_text
@@ -219,7 +220,7 @@ def remarks(report: TraceReport) -> Iterator[tuple[str, str]]:
             inside = "attention inside is not seen; --eager looks inside"
             yield f"torch.compile ran {regions}: {inside}.", ""
         for failed in process.failed_imports:
-            if process.calls and failed.module.startswith("flash_attn"):
+            if process.calls and failed.module.startswith(FLASH_ATTN):
                 yield f"import {failed.module} failed: {printable(failed.error, 200)}", ""
         if process.lost:
             yield f"{process.lost} more kinds of calls were not kept.", ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.audience import SERVER, framework_of, serves
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.model.packages import CALLED
+from fadoctor.model.packages import CALLED, LLAMAFACTORY
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
 
@@ -56,7 +56,7 @@ def _setting(framework: str, name: str, value: str) -> str:
     """Return one setting: of a command line, of YAML, or an argument or variable."""
     if name.startswith("--"):
         return f"{name} {value}"
-    return f"{name}: {value}" if framework == "llamafactory" else f"{name}={value}"
+    return f"{name}: {value}" if framework == LLAMAFACTORY else f"{name}={value}"
 
 
 def value_text(value: object) -> str:

@@ -13,27 +13,12 @@ if TYPE_CHECKING:
 
     from fadoctor.model.errors import InputError
     from fadoctor.syntax.source import Source
+    from fadoctor.syntax.tree import Node
 
 S = TypeVar("S", bound="Source")
 
 PACKAGE_LIMIT = 30_000
 """Packages of one file that are read."""
-
-
-class Node:
-    """One value: text, number, list or table, and the character that it begins with."""
-
-    __slots__ = ("at", "value")
-
-    def __init__(self, value: Value, at: int) -> None:
-        self.value = value
-        self.at = at
-
-
-Value = str | int | float | bool | list[Node] | dict[str, Node] | None
-"""None also stands for what no manifest needs, such as a time."""
-
-_KINDS = {dict: "a table", list: "a list", str: "text"}
 
 
 class DataTree(Generic[S]):
@@ -42,19 +27,21 @@ class DataTree(Generic[S]):
     def __init__(self, source: S, root: Node) -> None:
         self.source = source
         self.root = root
-        self._lines: list[int] = []
+        self._lines = line_starts(source.text)
         self._packages = 0
 
     def place(self, node: Node) -> Place:
         """Return where a node begins."""
-        return self.place_at(node.at)
+        return Place(self.source.name, node.line, node.column)
 
-    def place_at(self, offset: int) -> Place:
-        """Return where a character stands."""
-        if not self._lines:
-            self._lines = line_starts(self.source.text)
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return line and column of a character, from 1."""
         line = bisect_right(self._lines, offset)
-        return Place(self.source.name, line, offset - self._lines[line - 1] + 1)
+        return line, offset - self._lines[line - 1] + 1
+
+    def offset(self, node: Node) -> int:
+        """Return the character that a node begins with."""
+        return self._lines[node.line - 1] + node.column - 1
 
     def count_package(self, node: Node) -> None:
         """Count one package; InputError where that is one too many."""

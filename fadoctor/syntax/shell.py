@@ -200,6 +200,7 @@ class _Run:
         command = ShellCommand(
             words, assigned, True, event.before, depends, event.redirections,
             program_index([w.text for w in words]), is_elsewhere=self.is_elsewhere,
+            is_given=unit.word is not None,
         )  # fmt: skip
         self.start(unit, event, command, frame)
         self.piped = event

@@ -48,6 +48,8 @@ class ShellCommand(msgspec.Struct, frozen=True):
     """Whether it starts a shell here, whose commands follow."""
     is_elsewhere: bool = False
     """Whether another program starts it, such as ``docker run``."""
+    is_given: bool = False
+    """Whether it stands in a text that the script gives to a shell."""
 
     @property
     def text(self) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fadoctor.syntax.data_tree import Value
+    from fadoctor.syntax.tree import Value
 
 _DIGITS_LIMIT = 40
 

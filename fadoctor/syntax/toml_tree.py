@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Generic
 
-from fadoctor.syntax.data_tree import DataTree, Node, S, Value
+from fadoctor.syntax.data_tree import DataTree, S
 from fadoctor.syntax.toml_scalars import plain_value, unescape
+from fadoctor.syntax.tree import Node
 
 if TYPE_CHECKING:
     from fadoctor.model.errors import InputError
+    from fadoctor.syntax.tree import Value
 
 _DEPTH_LIMIT = 64
 _LINE_LIMIT = 500_000
@@ -52,13 +54,16 @@ class _Parser(Generic[S]):
 
     def __init__(self, source: S) -> None:
         self.text, self.pos = source.text, 0
-        self.tree = DataTree(source, Node({}, 0))
+        self.tree = DataTree(source, Node({}, 1, 1))
         self.made: dict[int, str] = {}
         self.count = 0
 
     def error(self, problem: str, at: int | None = None) -> InputError:
-        place = self.tree.place_at(self.pos if at is None else at)
-        return self.tree.source.error(f"no TOML: {problem}", line=place.line)
+        line, _ = self.tree.position(self.pos if at is None else at)
+        return self.tree.source.error(f"no TOML: {problem}", line=line)
+
+    def node(self, value: Value, at: int) -> Node:
+        return Node(value, *self.tree.position(at))
 
     def document(self) -> DataTree[S]:
         text, length = self.text, len(self.text)
@@ -68,7 +73,7 @@ class _Parser(Generic[S]):
         while self.pos < length:
             found = _SHORT_LINE.match(text, self.pos)
             if found is not None and isinstance(current, dict) and found[1] not in current:
-                current[found[1]] = Node(found[3], found.start(2))
+                current[found[1]] = self.node(found[3], found.start(2))
                 self.pos = found.end()
                 continue
             if (end := _END.match(text, self.pos)) is not None and end.end() > self.pos:
@@ -111,7 +116,7 @@ class _Parser(Generic[S]):
     def step(self, table: Node, key: str, at: int) -> Node:
         """Return the table below a table, made where it is missing; of a list its last item."""
         assert isinstance(table.value, dict)  # noqa: S101 -- of every node that is passed
-        found = table.value.setdefault(key, Node({}, at))
+        found = table.value.setdefault(key, self.node({}, at))
         if isinstance(found.value, list) and self.made.get(id(found)) == _ARRAY:
             found = found.value[-1]
         if not isinstance(found.value, dict) or self.made.get(id(found)) == _CLOSED:
@@ -122,7 +127,7 @@ class _Parser(Generic[S]):
         assert isinstance(parent.value, dict)  # noqa: S101 -- of every node that is passed
         found = parent.value.get(key)
         if found is None:
-            found = parent.value[key] = Node({}, at)
+            found = parent.value[key] = self.node({}, at)
         elif not isinstance(found.value, dict) or id(found) in self.made:
             raise self.error(f"{key} is duplicated", at)
         self.made[id(found)] = _HEADER
@@ -132,11 +137,11 @@ class _Parser(Generic[S]):
         assert isinstance(parent.value, dict)  # noqa: S101 -- of every node that is passed
         found = parent.value.get(key)
         if found is None:
-            found = parent.value[key] = Node([], at)
+            found = parent.value[key] = self.node([], at)
             self.made[id(found)] = _ARRAY
         if not isinstance(found.value, list) or self.made.get(id(found)) != _ARRAY:
             raise self.error(f"{key} is duplicated", at)
-        item = Node({}, at)
+        item = self.node({}, at)
         self.made[id(item)] = _HEADER
         found.value.append(item)
         return item.value
@@ -176,7 +181,7 @@ class _Parser(Generic[S]):
         for key in keys[:-1]:
             node = table.get(key)
             if node is None:
-                node = table[key] = Node({}, at)
+                node = table[key] = self.node({}, at)
                 self.made[id(node)] = _DOTTED
             elif self.made.get(id(node)) != _DOTTED:
                 raise self.error(f"{key} is duplicated", at)
@@ -193,14 +198,14 @@ class _Parser(Generic[S]):
         at, char = self.pos, self.text[self.pos : self.pos + 1]
         if char in {'"', "'"}:
             if self.text.startswith(char * 3, at):
-                return Node(self.long(), at)
-            return Node(self.quoted(), at)
+                return self.node(self.long(), at)
+            return self.node(self.quoted(), at)
         if depth > _DEPTH_LIMIT:
             raise self.error(f"nested more than {_DEPTH_LIMIT} deep")
         if char == "[":
-            return Node(self.array(depth), at)
+            return self.node(self.array(depth), at)
         if char == "{":
-            node = Node(self.inline(depth), at)
+            node = self.node(self.inline(depth), at)
             self.made[id(node)] = _CLOSED
             return node
         word = _WORD.match(self.text, at)
@@ -208,7 +213,7 @@ class _Parser(Generic[S]):
             raise self.error("expected a value")
         self.pos = word.end()
         try:
-            return Node(plain_value(word[0]), at)
+            return self.node(plain_value(word[0]), at)
         except ValueError as error:
             raise self.error("neither text in quotes nor a number", at) from error
 
@@ -231,7 +236,7 @@ class _Parser(Generic[S]):
         short = _SHORT_TABLE.match(self.text, self.pos)
         if short is not None:
             found = _SHORT_PAIR.finditer(self.text, self.pos, short.end())
-            pairs = [(pair[1], Node(pair[3], pair.start(2))) for pair in found]
+            pairs = [(pair[1], self.node(pair[3], pair.start(2))) for pair in found]
             table = dict(pairs)
             if len(table) == len(pairs):
                 self.pos = short.end()

@@ -1,4 +1,4 @@
-"""A document as typed data, every value with the place of its key and its own."""
+"""A document as data, every value with its place, whatever its syntax was."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Scalar = bool | int | float | str | None
 
@@ -18,19 +18,23 @@ NODE_LIMIT = 50_000
 """Values of one document; also how many a walk meets, where aliases share some."""
 
 
-class Node(msgspec.Struct, frozen=True):
-    """A scalar, a mapping or a sequence of a document."""
+class Node(msgspec.Struct, frozen=True, eq=False):
+    """A scalar, a mapping or a sequence of a document.
 
-    value: Scalar | dict[str, Node] | tuple[Node, ...]
+    Readers of configurations give the place of its key where it has one, those of manifests its
+    own; and manifests keep a version such as ``3.10`` as text.
+    """
+
+    value: Value
     line: int
-    """Of its key, or where it has none its own; counted from 1."""
+    """Counted from 1, as its column."""
     column: int
 
     @property
     def scalar(self) -> Scalar:
         """The value; None of a collection."""
         value = self.value
-        return None if isinstance(value, (dict, tuple)) else value
+        return None if isinstance(value, (dict, tuple, list)) else value
 
     @property
     def mapping(self) -> dict[str, Node]:
@@ -38,9 +42,9 @@ class Node(msgspec.Struct, frozen=True):
         return self.value if isinstance(self.value, dict) else {}
 
     @property
-    def items(self) -> tuple[Node, ...]:
+    def items(self) -> Sequence[Node]:
         """Its items; none where it is no sequence."""
-        return self.value if isinstance(self.value, tuple) else ()
+        return self.value if isinstance(self.value, (tuple, list)) else ()
 
     def get(self, *keys: str) -> Node | None:
         """Return what lies below, by key after key; None where there is no such thing."""
@@ -52,6 +56,10 @@ class Node(msgspec.Struct, frozen=True):
     def has(self, *keys: str) -> bool:
         """Return whether all of these stand in this mapping."""
         return all(key in self.mapping for key in keys)
+
+
+Value = Scalar | dict[str, Node] | list[Node] | tuple[Node, ...]
+"""None also stands for what no manifest needs, such as a time."""
 
 
 def walk(node: Node) -> Iterator[tuple[tuple[str, ...], Node]]:

@@ -31,6 +31,7 @@ STARTERS = {
     "fadoctor/sources/probes/interpreter.py": "under the interpreter of the environment",
     "fadoctor/sources/probes/nvml.py": "asks NVML",
     "fadoctor/sources/probes/nvidia_smi.py": "`nvidia-smi`",
+    "fadoctor/sources/probes/rocminfo.py": "`rocminfo`",
     "fadoctor/processes/script_child.py": "Processes of fadoctor's own Python that parse",
     "fadoctor/knowledge/updates/fetch.py": "`rules update` runs pip or uv",
     "fadoctor/repair/apply/verify.py": "`fix` runs the installer",

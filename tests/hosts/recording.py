@@ -2,7 +2,8 @@
 
 A recording is a folder: ``tree.txt`` holds every file that probes read, ``commands.json`` what
 children answered, ``environ.json`` the environment variables, ``target.json`` what is examined,
-``binaries.json`` what reading its extensions gave, where that matters, and ``expected.json`` what a
+``binaries.json`` what reading its extensions gave, where that matters, ``registry.json`` keys of
+the registry of Windows, and ``expected.json`` what a
 careful expert says about it. The tree is one text and not a tree of files
 because executable bits, links, empty folders, ignored names and NUL bytes survive that way.
 """
@@ -22,6 +23,7 @@ from fadoctor.model.environment import Target
 from fadoctor.processes.command import Ending, Result
 from fadoctor.sources.probes import PROBES
 from fadoctor.sources.probes.collect import collect
+from fadoctor.sources.probes.registry import recorded_registry
 from fadoctor.sources.probes.world import World
 from tests.hosts import binaries
 from tests.hosts.binaries import RECORDED
@@ -37,7 +39,12 @@ HOSTS = Path(__file__).parent
 
 # == /usr/bin/nvcc executable
 # == /usr/lib/libcuda.so.1 -> libcuda.so.550.54.15
-_HEADER = re.compile(r"^== (/\S+)(?: -> (\S+)|((?: executable| escaped)*))\n", re.MULTILINE)
+# == /dev/kfd refused:993
+# == /C:/Program%20Files/x: a space in a path
+_HEADER = re.compile(
+    r"^== (/\S+)(?: -> (\S+)|((?: executable| escaped)*)(?: refused:(?P<group>\d{1,6}))?)\n",
+    re.MULTILINE,
+)
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,7 +119,8 @@ def expected(name: str) -> Expected:
 def world(name: str, root: Path) -> World:
     """Lay a recording's files out below an empty folder and return the world that it is."""
     folder = HOSTS / name
-    unpack((folder / "tree.txt").read_text(encoding="utf-8"), root)
+    tree = (folder / "tree.txt").read_text(encoding="utf-8")
+    unpack(tree, root)
     if (folder / "binaries.json").is_file():
         shutil.copy(folder / "binaries.json", root / RECORDED.lstrip("/"))
     environ = msgspec.json.decode((folder / "environ.json").read_bytes(), type=dict[str, str])
@@ -122,13 +130,17 @@ def world(name: str, root: Path) -> World:
     def run(command: Command) -> Result:
         return _answer(answers, command)
 
-    return World(_target(target, environ, root), environ, run, target.os, root)
+    refused = {each[1]: int(each["group"]) for each in _HEADER.finditer(tree) if each["group"]}
+    written = folder / "registry.json"
+    registry = recorded_registry(written.read_text("utf-8")) if written.is_file() else None
+    place = _target(target, environ, root)
+    return World(place, environ, run, target.os, root, refused, registry=registry)
 
 
 def unpack(text: str, root: Path) -> None:
     """Write the files, links and folders of a tree below a folder."""
     for path, link, flags, content in _entries(text):
-        place = root / path.lstrip("/")
+        place = root / path.lstrip("/").replace("%20", " ")
         if path.endswith("/"):
             place.mkdir(parents=True)
             continue

@@ -93,9 +93,7 @@ def test_the_gate_is_green_only_below_a_green_answer(name: str, diagnosed: Diagn
         ("container-lib-without-nodes", "The container has the driver's library but no GPU."),
     ],
 )
-def test_the_premise_that_is_broken_comes_first(
-    name: str, said: str, diagnosed: Diagnosed
-) -> None:
+def test_the_premise_that_is_broken_comes_first(name: str, said: str, diagnosed: Diagnosed) -> None:
     assert said in answers_of(diagnosed(name))[0].sentence
 
 

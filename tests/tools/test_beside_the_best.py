@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from tools.beside_the_best import STATES, Row, agrees_with, cuda_of, page, planned
+from tools.beside_the_best import (
+    STATES,
+    Row,
+    agrees_with,
+    cuda_of,
+    of_rigsolve,
+    page,
+    planned,
+    rigsolve_versions,
+)
 
 STATE = {
     "gpu": "A100", "driver": "550.54.15", "python": "3.12", "want": ["flash-attn"],
@@ -44,15 +55,30 @@ def test_a_plan_is_made_for_a_state() -> None:
 
 def test_the_page_marks_what_differs() -> None:
     rows: list[Row] = [
-        (STATE, {"torch": "2.3.0"}, False, "refused"),
-        (REFUSED, {}, True, "refused"),
+        (STATE, {"torch": "2.3.0"}, False, "refused", "torch 2.3.0 (differs)"),
+        (REFUSED, {}, True, "refused", "refused"),
     ]
     shown = page(rows, "uv 1.0")
     assert "torch 2.3.0 (differs)" in shown
     assert (
-        "| none, Python 3.12 | flash-attn | refused | refused | refuse: there is no GPU |" in shown
+        "| none, Python 3.12 | flash-attn | refused | refused | refused | refuse: there is no GPU |"
+        in shown
     )
-    assert "in 1 of 2 states" in shown
+    assert "in 1 of 2 states, rigsolve in 1" in shown
+
+
+def test_torch_of_rigsolve_has_the_label_of_its_index() -> None:
+    index = "https://download.pytorch.org/whl/cu126"
+    steps = [
+        {"package": "torch", "version": "2.8.0", "index_url": index},
+        {"package": "flash-attn", "version": "2.8.3", "index_url": None},
+    ]
+    found = rigsolve_versions(json.dumps({"steps": steps}))
+    assert found == {"torch": "2.8.0+cu126", "flash-attn": "2.8.3"}
+
+
+def test_a_program_that_is_missing_is_said() -> None:
+    assert of_rigsolve(STATE, "/nothing/rigsolve") == "not installed"
 
 
 def test_each_state_has_an_answer_that_can_be_compared() -> None:

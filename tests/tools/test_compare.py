@@ -133,7 +133,7 @@ def test_what_is_older_than_the_table_is_left_out() -> None:
 
 def test_a_key_that_the_table_does_not_know_is_noted() -> None:
     document, report = merged(RELEASES, ("2.2", {"platform": "c"}, {"cuda": "8.0"}))
-    assert (document.text, len(report.notes)) == (RELEASES, 1)
+    assert (document.text, len(report.persons)) == (RELEASES, 1)
 
 
 def test_a_range_is_widened_to_the_next_minor() -> None:
@@ -164,3 +164,68 @@ def test_where_a_table_begins_and_what_it_names() -> None:
     assert comparison.begins("tiny") == Version("1.0")
     assert comparison.named("tiny") == {Version("1.0"), Version("2.0"), Version("2.1")}
     assert Comparison("tiny", Document(RANGES), Report()).named("tiny") is None
+
+
+OPEN = """\
+keys: {version: range, torch: range}
+columns: {branch: text, note: text}
+references: []
+rows:
+  - {version: ">=5.0,<5.2", torch: ">=2.10", branch: v4}
+  - {version: ">=5.0,<5.2", torch: "<2.10",  branch: v3}
+"""
+BLANK = """\
+keys: {version: range}
+columns: {needs: text, note: text}
+references: []
+rows:
+  - {version: ">=5.0,<5.2", needs: ">=1"}
+  - {version: ">=5.2", needs: {unknown: not read}, note: {unknown: not read}}
+"""
+ENDLESS = """\
+keys: {version: range}
+columns: {needs: text}
+references: []
+rows:
+  - {version: ">=5.0", needs: ">=1"}
+"""
+
+
+def test_a_range_of_another_key_stays_the_range_it_was_tried_of() -> None:
+    """Regression: the torch that a branch was tried with was written instead of its range."""
+    row = ("5.2.0", {"torch": "2.10"}, {"branch": "v4", "note": None})
+    document, report = merged(OPEN, row)
+    assert '{version: ">=5.0,<5.3", torch: ">=2.10", branch: v4}' in document.text
+    document, _ = merged(OPEN, ("5.2.0", {"torch": "2.0"}, {"branch": "v5", "note": None}))
+    assert document.rows[2].cells == {"version": ">=5.2.0,<5.3", "torch": "<2.10", "branch": "v5"}
+    assert report.persons == []
+
+
+def test_a_release_of_a_range_that_nobody_read_joins_the_range_before_it() -> None:
+    document, report = merged(BLANK, ("5.2.1", {}, {"needs": ">=1", "note": None}))
+    assert [row.cells["version"] for row in document.rows] == [">=5.0,<5.3", ">=5.3"]
+    assert report.changes == ["tiny: torch 5.2.1: is as >=5.0,<5.2"]
+
+
+def test_a_release_of_a_range_that_nobody_read_gets_a_row_and_a_person_its_blanks() -> None:
+    document, report = merged(BLANK, ("5.2.1", {}, {"needs": ">=2"}))
+    found = {str(row.cells["version"]): row.cells["needs"] for row in document.rows}
+    assert found[">=5.2,<5.3"] == ">=2"
+    assert isinstance(found[">=5.3"], Unread)
+    assert report.persons == ["tiny: torch 5.2.1: note: read by a person"]
+
+
+def test_a_range_without_an_end_is_cut_only_after_a_release_that_agreed() -> None:
+    report = Report()
+    comparison = Comparison("tiny", Document(ENDLESS), report)
+
+    def merge(version: str, needs: str) -> None:
+        row = DerivedRow(Version(version), {}, {"needs": Value(needs, "a file")})
+        comparison.merge("torch", row)
+
+    merge("5.0.0", ">=2")
+    assert len(report.contradictions) == 1
+    merge("5.1.0", ">=1")
+    merge("5.2.0", ">=2")
+    assert [row.cells["version"] for row in comparison.document.rows] == [">=5.0,<5.2", ">=5.2"]
+    assert len(report.contradictions) == 1

@@ -57,6 +57,7 @@ def test_what_transformers_accepts_and_loads(index: TinyIndex) -> None:
         "fa2": "kernels-community/flash-attn2",
         "fa4": "kernels-community/flash-attn4",
         "installable": "0.90.4",
+        "instead": None,
     }
 
 

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING
 from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
+from fadoctor.binary.pe.described import PeDescription
+from fadoctor.binary.pe.exports import Exports
+from fadoctor.binary.pe.image import PeImage
+from fadoctor.binary.pe.imports import read_imports
+from fadoctor.binary.source import open_source
 from tests.binaries.exercise import exercise, seeds
 from tests.unit.binary.fatbin_builder import (
     LINUX_64,
@@ -22,6 +27,7 @@ from tests.unit.binary.fatbin_builder import (
     pe,
     ptx,
 )
+from tests.unit.binary.pe_builder import ARM64, X86, Wanted, library
 
 if TYPE_CHECKING:
     from tools.fuzz.loop import Read
@@ -50,6 +56,50 @@ def elf_reader(_folder: Path) -> Read:
         return True
 
     return read
+
+
+def pe_corpus() -> list[bytes]:
+    """Return libraries and programs of Windows, of three machines."""
+    wanted = Wanted(
+        {"KERNEL32.dll": ["Sleep", "CloseHandle"], "WS2_32.dll": [7, "socket"],
+         "python3.dll": ["X"]},
+        {"nvcuda.dll": ["cuInit", 3]},
+    )  # fmt: skip
+    names = [f"?f{number}@c10@@QEAAXXZ" for number in range(40)]
+    return [
+        library(wanted, names, forwards={"Heap": "NTDLL.RtlHeap"}),
+        library(wanted, names[:3], machine=X86),
+        library(wanted, machine=ARM64, is_program=True),
+        library(exports=names),
+        library(),
+        pe(container(image()), wrappers=[(1, 0)]),
+    ]
+
+
+def pe_reader(folder: Path) -> Read:
+    """Return what reads a library of Windows whole."""
+    file = folder / "input"
+
+    def read(data: bytes) -> bool:
+        file.write_bytes(data)
+        try:
+            _read_pe(file)
+        except BadBinaryError:
+            return False
+        return True
+
+    return read
+
+
+def _read_pe(file: Path) -> None:
+    with open_source(file) as source:
+        image = PeImage(source)
+        found = PeDescription(image.header, read_imports(image))
+        str((found.needed, found.python, found.runtimes, found.cuda_major, found.has_gpu_code))
+        exports = Exports(image)
+        for number, name in exports.ordinals():
+            exports.has(name)
+            exports.forwarder(number)
 
 
 def fatbin_corpus() -> list[bytes]:

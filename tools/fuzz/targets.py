@@ -39,6 +39,7 @@ class Target(NamedTuple):
 TARGETS = {
     "elf": Target("tools.fuzz.binaries", "elf", mutate_bytes),
     "fatbin": Target("tools.fuzz.binaries", "fatbin", mutate_bytes),
+    "pe": Target("tools.fuzz.binaries", "pe", mutate_bytes),
     "yaml": Target("tools.fuzz.documents", "yaml", mutate_text),
     "toml": Target("tools.fuzz.documents", "toml", mutate_text),
     "locks": Target("tools.fuzz.documents", "locks", mutate_text),

@@ -6,6 +6,8 @@ import argparse
 import difflib
 import os
 import sys
+import time
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -13,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from fadoctor.knowledge.matrix.yaml_reader import read_yaml
 from fadoctor.model.errors import RuleDataError
+from tools.refresh import installable, stamp
 from tools.refresh.compare import Report
 from tools.refresh.document import Document
 from tools.refresh.errors import RefreshError
@@ -25,6 +28,9 @@ from tools.refresh.walk import Choice, pin_lines, refreshed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_NAMES = dict.fromkeys([*(source.table for source in SOURCES), installable.TABLE])
+"""All tables that are derived."""
+
 TABLES = Path(__file__).resolve().parents[2] / "rules" / "matrix"
 
 
@@ -35,6 +41,7 @@ def main(
     out, err = out or sys.stdout, err or sys.stderr
     options = _parser().parse_args(argv)
     report = Report()
+    began = time.monotonic()
     try:
         choice = _choice(options)
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
@@ -44,6 +51,8 @@ def main(
         after = refreshed(before, index, choice, report)
         if options.pins:
             err.writelines(f"{_printable(line)}\n" for line in pin_lines(index, choice, report))
+        if options.all:
+            after |= _stamped(after, report)
         _check(after)
         out.write(_diff(before, after))
         if options.write:
@@ -51,7 +60,7 @@ def main(
     except (RefreshError, RuleDataError, OSError) as error:
         err.write(f"refresh: {error}\n")
         return 2
-    err.writelines(f"{line}\n" for line in _report_lines(report, transport))
+    err.writelines(f"{line}\n" for line in _report_lines(report, transport, began))
     return 1 if report.contradictions else 3 if report.unread else 0
 
 
@@ -60,10 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add(
         "--table",
-        default="",
-        choices=sorted({source.table for source in SOURCES}),
-        help="one table",
+        action="append",
+        default=[],
+        choices=sorted(_NAMES),
+        help="one table; may be given several times",
     )
+    add("--all", action="store_true", help="every table; uv is asked, too, where it is at hand")
     add("--package", default="", metavar="NAME[==VERSION]", help="one package, or one release")
     add("--newest", type=int, default=3, metavar="N", help="releases of each package (default 3)")
     add("--pins", action="store_true", help="list what the packages require of each other")
@@ -90,15 +101,28 @@ def _choice(options: argparse.Namespace) -> Choice:
     except InvalidVersion as error:
         raise RefreshError(f"{wanted} is not a version") from error
     newest = max(1, options.newest)
-    return Choice(options.table, package, version, newest, options.overrule)
+    if options.all and (options.table or package):
+        raise RefreshError("--all goes with neither --table nor --package")
+    resolves = installable.uv_resolves if options.all and not options.offline else None
+    tables = frozenset(options.table)
+    return Choice(tables, package, version, newest, options.overrule, resolves)
 
 
 def _read_tables(folder: Path) -> dict[str, Document]:
-    paths = (folder / f"{name}.yaml" for name in dict.fromkeys(s.table for s in SOURCES))
+    paths = (folder / f"{name}.yaml" for name in (*_NAMES, stamp.TABLE))
     found = {path.stem: Document(path.read_text("utf-8")) for path in paths if path.is_file()}
     if not found:
         raise RefreshError(f"no tables in {folder}")
     return found
+
+
+def _stamped(tables: Mapping[str, Document], report: Report) -> dict[str, Document]:
+    """Return the table of days as it becomes, where the folder has it."""
+    document = tables.get(stamp.TABLE)
+    if document is None:
+        return {}
+    day = datetime.now(timezone.utc).date().isoformat()
+    return {stamp.TABLE: stamp.stamped(document, day, report.unread)}
 
 
 def _check(tables: Mapping[str, Document]) -> None:
@@ -126,17 +150,19 @@ def _write_tables(
             unfinished.replace(folder / f"{name}.yaml")
 
 
-def _report_lines(report: Report, transport: Transport) -> list[str]:
+def _report_lines(report: Report, transport: Transport, began: float) -> list[str]:
     groups = (
         ("agrees", report.agreements),
         ("change", report.changes),
         ("note", report.notes),
+        ("FOR A PERSON", report.persons),
         ("NOT READ", report.unread),
         ("CONTRADICTION", report.contradictions),
     )
     lines = [f"{word}: {line}" for word, found in groups for line in found]
     counts = ", ".join(f"{len(found)} x {word}" for word, found in groups)
     traffic = f"{transport.requests} requests, {transport.received >> 10} KiB"
+    traffic += f", {time.monotonic() - began:.0f} s"
     return [_printable(line) for line in (*lines, f"{counts}; {traffic}")]
 
 

@@ -14,11 +14,14 @@ from fadoctor.knowledge.matrix.versions import is_in, parse_specifier, parse_ver
 from tools.refresh.document import Cell, Document, Row, Unread
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tools.refresh.artefact import Value
     from tools.refresh.derive import DerivedRow
 
 _UPPER = re.compile(r"<[0-9.]+$")
 _LOWER = re.compile(r"(?:>=|==)\s*([0-9A-Za-z.]+)")
+_REQUIREMENT = re.compile(r"([A-Za-z][\w.-]{0,80}?)([<>=!~].{1,400})")
 _NOT_DERIVED = Unread("not read from the package")
 
 
@@ -39,6 +42,8 @@ class Report:
     changes: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    persons: list[str] = field(default_factory=list)
+    """What no package tells, so that a person must look it up."""
     unread: list[str] = field(default_factory=list)
 
 
@@ -53,7 +58,9 @@ class Comparison:
         self._report = report
         self._grows = grows
         """List columns that later uploads lengthen."""
-        self._by_range = document.keys["version"] == "range"
+        self._by_range = document.keys.get("version") == "range"
+        self._agreed: set[tuple[str, str]] = set()
+        """Range and column of rows that a release of this run agreed with."""
 
     def begins(self, package: str) -> Version:
         """Return the oldest release of a package that the table speaks about."""
@@ -65,6 +72,13 @@ class Comparison:
         if self._by_range or not rows:
             return None
         return {version for row in rows for version in _versions(row)}
+
+    def lacks(self, package: str, version: Version) -> bool:
+        """Return whether a table of ranges says nothing of a release, or that nobody read it."""
+        rows = [
+            row for row in self._of(package) if is_in(str(version), str(row.cells.get("version")))
+        ]
+        return not rows or any(_is_blank(row, self.document) for row in rows)
 
     def _of(self, package: str) -> list[Row]:
         """Return the rows of a package; all of them in a table about one."""
@@ -105,7 +119,11 @@ class Comparison:
         for name, value in derived.cells.items():
             cell = row.cells.get(name)
             judgement = self._judge(name, cell, value)
-            if judgement is Judgement.LACKING or (overrule and judgement is not Judgement.SAME):
+            if (
+                judgement is Judgement.LACKING
+                or (overrule and judgement is not Judgement.SAME)
+                or (judgement is Judgement.DIFFERENT and self._is_open_end(row, name))
+            ):
                 changes[name] = value.text
             elif judgement is Judgement.DIFFERENT:
                 self._report.contradictions.append(
@@ -114,9 +132,15 @@ class Comparison:
                 )
             else:
                 same.append(name)
+                self._agreed.add((str(row.cells.get("version")), name))
         if same:
             self._report.agreements.append(f"{place}: {', '.join(same)}")
         return changes
+
+    def _is_open_end(self, row: Row, name: str) -> bool:
+        """Return whether a range has no end, and an older release in it was as it says."""
+        cell = str(row.cells.get("version"))
+        return self._by_range and "<" not in cell and (cell, name) in self._agreed
 
     def _judge(self, name: str, cell: Cell, value: Value) -> Judgement:
         if isinstance(cell, Unread):
@@ -134,7 +158,7 @@ class Comparison:
         """Change the cells of one release; a row of several releases is divided first."""
         told = ", ".join(f"{name}: {_shown(cell)}" for name, cell in changes.items())
         if self._by_range:
-            self._report.notes.append(f"{place}: {told}; divide the range by hand")
+            self._divide(row, version, changes, place)
             return
         self._report.changes.append(f"{place}: {told}")
         number, words = row.number, str(row.cells["version"]).split()
@@ -147,6 +171,55 @@ class Comparison:
         for name, cell in changes.items():
             self.document = self.document.with_cell(number, name, cell)
 
+    def _divide(self, row: Row, version: Version, changes: dict[str, Cell], place: str) -> None:
+        """Write what a release of a range tells, if the range goes on to releases nobody read.
+
+        Its beginning joins the range before it where that says the same, else gets its own row.
+        """
+        cell, end = str(row.cells["version"]), _below_next_minor(version)
+        told = ", ".join(f"{name}: {_shown(text)}" for name, text in changes.items())
+        floor = _LOWER.search(cell)
+        if "<" in cell or floor is None or not cell.startswith(">="):
+            self._report.persons.append(f"{place}: {told}; divide the range {cell}")
+            return
+        rest = ">=" + end.removeprefix("<")
+        new: dict[str, Cell] = {
+            name: _NOT_DERIVED if isinstance(text, Unread) else text
+            for name, text in row.cells.items()
+        }
+        new |= changes
+        before = self._before(row)
+        if _is_blank(row, self.document):
+            self.document = self.document.with_cell(row.number, "version", rest)
+            if before is not None and _says(before, new):
+                self._report.changes.append(f"{place}: is as {before.cells['version']}")
+                joined = _UPPER.sub(end, str(before.cells["version"]))
+                self.document = self.document.with_cell(before.number, "version", joined)
+                return
+            self._own_row(row.number, new | {"version": f"{cell},{end}"}, place)
+            return
+        kept = f"{cell},<{version.major}.{version.minor}"
+        self.document = self.document.with_cell(row.number, "version", kept)
+        self._own_row(row.number, new | {"version": f">={version.major}.{version.minor}"}, place)
+
+    def _own_row(self, like: int, cells: dict[str, Cell], place: str) -> None:
+        self._report.changes.append(f"{place}: a row of its own")
+        blank = [name for name, cell in cells.items() if cell == _NOT_DERIVED]
+        if blank:
+            self._report.persons.append(f"{place}: {', '.join(blank)}: read by a person")
+        self.document = self.document.with_row(like, cells)
+
+    def _before(self, row: Row) -> Row | None:
+        """Return the row whose range ends where another begins, of the same keys."""
+        floor = _LOWER.search(str(row.cells["version"]))
+        for each in self.document.rows:
+            upper = _UPPER.search(str(each.cells["version"]))
+            others = [name for name in self.document.keys if name != "version"]
+            is_next = upper and floor and _is_same_version(upper.group()[1:], floor.group(1))
+            if is_next and all(each.cells.get(n) == row.cells.get(n) for n in others):
+                return each
+        return None
+
     def _add(self, package: str, derived: DerivedRow, place: str) -> None:
         """Write a release that no row names: into the row before it, or into one of its own."""
         kin = [row for row in self.document.rows if self._matches(row, derived, version=False)]
@@ -155,7 +228,7 @@ class Comparison:
             return
         begins = not kin and "package" in self.document.keys
         if not derived.cells or not (older or begins):
-            self._report.notes.append(f"{place}: no row; one must be written by hand")
+            self._report.persons.append(f"{place}: no row; one must be written by hand")
             return
         like = max(older, key=_floor) if older else self.document.rows[-1]
         if self._is_alike(like, derived):
@@ -163,11 +236,10 @@ class Comparison:
             cell = self._joined(str(like.cells["version"]), derived.version)
             self.document = self.document.with_cell(like.number, "version", cell)
             return
-        self._report.changes.append(f"{place}: a row of its own")
         cells: dict[str, Cell] = dict.fromkeys(self.document.columns, _NOT_DERIVED)
         cells |= {name: value.text for name, value in derived.cells.items()}
-        cells |= {**derived.keys, "version": self._own(derived.version)}
-        self.document = self.document.with_row(like.number, cells)
+        cells |= {**self._keys(like, derived), "version": self._own(derived.version, kin)}
+        self._own_row(like.number, cells, place)
         self.document = self.document.with_reference(f"pkg:pypi/{package}@{derived.version}")
 
     def _is_alike(self, row: Row, derived: DerivedRow) -> bool:
@@ -178,12 +250,19 @@ class Comparison:
             can_grow
             and set(row.cells) <= names
             and set(derived.cells) == set(self.document.columns)
-            and all(row.cells.get(name) == text for name, text in derived.keys.items())
+            and all(row.cells.get(name) == text for name, text in self._keys(row, derived).items())
             and all(
                 self._judge(name, row.cells.get(name), value) is Judgement.SAME
                 for name, value in derived.cells.items()
             )
         )
+
+    def _keys(self, like: Row, derived: DerivedRow) -> dict[str, Cell]:
+        """Return the key cells of a new row: a range stays the range that a value was tried of."""
+        return {
+            name: like.cells[name] if self.document.keys[name] == "range" else text
+            for name, text in derived.keys.items()
+        }
 
     def _joined(self, cell: str, version: Version) -> str:
         """Return a version cell that takes in one more release."""
@@ -191,8 +270,12 @@ class Comparison:
             return _UPPER.sub(_below_next_minor(version), cell)
         return f"{cell} {version}"
 
-    def _own(self, version: Version) -> str:
-        return f">={version},{_below_next_minor(version)}" if self._by_range else str(version)
+    def _own(self, version: Version, kin: list[Row]) -> str:
+        if not self._by_range:
+            return str(version)
+        end = _below_next_minor(version)
+        later = [each for row in kin if version < (each := _versions(row)[0]) < Version(end[1:])]
+        return f">={version},{f'<{min(later)}' if later else end}"
 
 
 def _below_next_minor(version: Version) -> str:
@@ -215,16 +298,42 @@ def _versions(row: Row) -> list[Version]:
     return sorted(filter(None, map(parse_version, words))) or [Version("0")]
 
 
+def _is_blank(row: Row, document: Document) -> bool:
+    """Return whether a row says of all columns that nobody read the release."""
+    cells = [row.cells[name] for name in document.columns if name in row.cells]
+    return bool(cells) and all(isinstance(cell, Unread) for cell in cells)
+
+
+def _says(row: Row, cells: Mapping[str, Cell]) -> bool:
+    """Return whether a row says the same as other cells; neither may have more to say."""
+    names = {*row.cells, *cells} - {"version"}
+    return all(
+        not isinstance(cells.get(name), Unread) and row.cells.get(name) == cells.get(name)
+        for name in names
+    )
+
+
+def _is_same_version(one: str, other: str) -> bool:
+    return parse_version(one) == parse_version(other)
+
+
 def _floor(row: Row) -> Version:
     return _versions(row)[-1]
 
 
 def _equal(kind: str, cell: str, text: str) -> bool:
     if kind == "list":
-        return set(cell.split()) == set(text.split())
+        return set(map(_word, cell.split())) == set(map(_word, text.split()))
     if kind == "version":
         return cell == text or (parse_version(cell) or cell) == parse_version(text)
     return cell == text or _same_specifier(cell, text) or _same_marker(cell, text)
+
+
+def _word(text: str) -> object:
+    """Return what tells words apart: requirements that say the same are one."""
+    match = _REQUIREMENT.fullmatch(text)
+    bounds = parse_specifier(match.group(2)) if match else None
+    return text if match is None or bounds is None else (match.group(1), bounds)
 
 
 def _same_specifier(cell: str, text: str) -> bool:

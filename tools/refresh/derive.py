@@ -65,6 +65,8 @@ _FLASH_FUNCTION = re.compile(
     r"^def is_flash_attn_2_available\(.{0,4000}?^(?=def |@|\S)", re.MULTILINE | re.DOTALL
 )
 _FLASH_MINIMUM = re.compile(r">= version\.parse\(\"([0-9.]{1,12})\"\)")
+_PLATFORMS = ("linux_aarch64", "linux_x86_64", "macosx_arm64", "win_amd64")
+_CPYTHON = re.compile(r"cp(\d)(\d{1,2})")
 _CUDA_LIBRARY = re.compile(r"bitsandbytes/libbitsandbytes_cuda(\d{3})(?:_nocublaslt)?\.so")
 
 
@@ -198,6 +200,31 @@ def wheel_glibc(release: Release, _: object, __: object) -> Iterator[DerivedRow]
     if known and len(known) == len(bounds):
         value = Value(min(known, key=Version), "tags of the wheels")
         yield DerivedRow(release.version, {"package": release.package}, {"glibc": value})
+
+
+def wheel_platforms(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
+    """Derive ``wheel-platforms`` from the names of the files on the page of the index."""
+    tags = [tag for file in release.files for tag in file.tags]
+    source = "the page of the index"
+    platforms = {name for tag in tags for name in _PLATFORMS if _is_on(tag.platform, name)}
+    bound = {m.group(1, 2) for tag in tags if (m := _CPYTHON.fullmatch(tag.interpreter))}
+    for_all = any(tag.abi in {"abi3", "none"} for tag in tags)
+    numbers = sorted((int(major), int(minor)) for major, minor in bound)
+    cells = {
+        "platforms": Value(" ".join(sorted(platforms)) or None, source),
+        "pythons": Value(
+            None if for_all else " ".join(f"{x}.{y}" for x, y in numbers) or None, source
+        ),
+        "sdist": Value(str(any(not file.tags for file in release.files)).lower(), source),
+    }
+    yield DerivedRow(release.version, {"package": release.package}, cells)
+
+
+def _is_on(tag: str, platform: str) -> bool:
+    """Return whether a platform tag is that of a platform, or of all."""
+    system, _, machine = platform.partition("_")
+    starts = ("manylinux", "linux_") if system == "linux" else (system,)
+    return tag == "any" or (tag.startswith(starts) and tag.endswith(machine))
 
 
 def flash_attn_releases(release: Release, _: object, __: object) -> Iterator[DerivedRow]:

@@ -29,6 +29,9 @@ _MAJOR = re.compile(
     r"\"(kernels-community/[\w-]{1,60})\": (\d{1,3})"
     r"(?: if is_torch_greater_or_equal\(\"([0-9.]{1,8})\"[^)]{0,40}\) else (\d{1,3}))?,"
 )
+_LOOK_BACK = 20
+"""Releases that are asked for one to go back to."""
+
 _OLDER_TORCH = "2.0.0"
 """A release of torch that is below every bound of transformers."""
 
@@ -47,6 +50,8 @@ def transformers_hub_kernels(release: Release, index: Index, _: object) -> Itera
         if declared:
             newest = _newest(index, declared)
             cells["installable"] = Value(newest or "absent", f"the index, of kernels {declared}")
+            older = None if newest else _last_installable(index, release.version)
+            cells["instead"] = Value(older, "the index, of older releases")
         yield DerivedRow(release.version, {}, cells)
 
 
@@ -110,6 +115,22 @@ def _declared(index: Index, file: File) -> str:
         if required.name == "kernels" and "kernels" in str(required.marker):
             return str(required.specifier)
     return ""
+
+
+def _last_installable(index: Index, before: Version) -> str | None:
+    """Return the newest release before another whose extra asks for kernels that are there."""
+    older = [
+        each
+        for version, each in index.releases("transformers").items()
+        if version < before
+        and not version.is_prerelease
+        and not all(file.yanked for file in each.files)
+    ]
+    for release in reversed(older[-_LOOK_BACK:]):
+        declared = _declared(index, release.wheels()[0])
+        if declared and _newest(index, declared):
+            return str(release.version)
+    return None
 
 
 def _newest(index: Index, declared: str) -> str | None:

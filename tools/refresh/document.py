@@ -11,10 +11,12 @@ import yaml
 from tools.refresh.errors import RefreshError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._+-]*[A-Za-z0-9])?")
 _PADDING = re.compile(r",( {2,})(?=\S)")
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""The fast one where it is there: each change of a cell reads the file anew."""
 _TEXT_TAG = "tag:yaml.org,2002:str"
 
 
@@ -44,7 +46,7 @@ class Document:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        root = yaml.compose(text, Loader=yaml.BaseLoader)
+        root = yaml.compose(text, Loader=_LOADER)
         if not isinstance(root, yaml.MappingNode):
             raise RefreshError("not a table")
         self._top = {key.value: value for key, value in root.value}
@@ -75,6 +77,20 @@ class Document:
         for name in dict.fromkeys([*self.rows[like].cells, *cells]):
             document = document.with_cell(like + 1, name, cells.get(name))
         return document
+
+    def with_all_rows(self, rows: Sequence[Mapping[str, str]]) -> Document:
+        """Return the document with these rows alone, each on a line; none leaves ``rows: []``."""
+        node = self._top["rows"]
+        at = self.text.rindex("rows:", 0, _start(node))
+        lines = [
+            "  - {"
+            + ", ".join(f"{key}: {self._scalar(key, text)}" for key, text in row.items())
+            + "}"
+            for row in rows
+        ]
+        return Document(
+            self.text[:at] + "\n".join(["rows:", *lines] if lines else ["rows: []"]) + "\n"
+        )
 
     def with_reference(self, url: str) -> Document:
         """Return the document with a package among its references, after its older versions."""

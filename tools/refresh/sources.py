@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tools.refresh import derive, derive_hub
+from fadoctor.model.packages import RELEASES
+from tools.refresh import derive, derive_frameworks, derive_hub, derive_requires
 from tools.refresh.document import Document
 from tools.refresh.index import Index, Release
 
@@ -33,6 +34,30 @@ FRAMEWORKS = (
 )  # fmt: skip
 """Packages whose requirements plans see as a resolver sees them; ``--newest 15`` reads so many."""
 
+COMPILED = ("vllm", "xformers", "triton", "bitsandbytes")
+"""Packages with compiled files of which it matters for which platforms they are."""
+
+HELPERS = (
+    "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
+    "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
+    "kernels", "huggingface-hub",
+)  # fmt: skip
+"""Packages of the table ``helper-releases``."""
+
+DECLARED = (
+    "accelerate", "axolotl", "datasets", "diffusers", "kernels", "llamafactory", "ms-swift",
+    "openrlhf", "peft", "sentence-transformers", "tokenizers", "transformers", "trl", "vllm",
+)  # fmt: skip
+"""Packages of the table ``declared-requirements``."""
+
+_OF_FA4 = ("torch", "einops", "typing-extensions", "torch-c-dlpack-ext")
+
+
+def _both(*names: str) -> dict[str, str]:
+    """Return columns that are called as the distributions are."""
+    return {name: name for name in names}
+
+
 SOURCES = (
     Source("torch-releases", "torch", derive.torch_releases, frozenset({"python"})),
     Source("torch-builds", "torch", derive.torch_builds),
@@ -51,13 +76,59 @@ SOURCES = (
     Source("flash-attn-releases", "flash-attn", derive.flash_attn_releases),
     Source("flash-attn-wheel-abi", "flash-attn", derive.only_watched),
     Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
+    *(Source("wheel-platforms", name, derive.wheel_platforms) for name in COMPILED),
     *(Source("framework-releases", name, derive.framework_releases) for name in FRAMEWORKS),
+    Source("vllm-releases", "vllm", derive_requires.columns(RELEASES["vllm"][1])),
+    Source("unsloth-releases", "unsloth", derive_frameworks.unsloth),
+    Source(
+        "flash-attn-4-releases",
+        "flash-attn-4",
+        derive_requires.columns(RELEASES["flash_attn_4"][1], others=_OF_FA4),
+    ),
+    Source("sglang-releases", "sglang", derive_frameworks.sglang),
+    Source(
+        "trl-requires",
+        "trl",
+        derive_requires.columns(_both("transformers", "accelerate"), python=False, unbound=">=0"),
+    ),
+    Source(
+        "llamafactory-releases",
+        "llamafactory",
+        derive_requires.columns(
+            _both("torch", "transformers", "accelerate", "peft", "trl", "numpy"),
+        ),
+    ),
+    Source(
+        "accelerate-requires",
+        "accelerate",
+        derive_requires.columns(_both("torch", "numpy"), python=False),
+    ),
+    Source(
+        "peft-requires",
+        "peft",
+        derive_requires.columns(_both("torch", "accelerate"), python=False),
+    ),
+    Source(
+        "liger-kernel-requires",
+        "liger-kernel",
+        derive_requires.columns(_both("torch", "triton"), python=False),
+    ),
+    Source("transformers-releases", "transformers", derive_requires.runtime_minimum),
+    Source(
+        "transformers-hub-library",
+        "transformers",
+        derive_requires.columns({"needs": "huggingface-hub"}, python=False),
+    ),
+    Source("torch-nvidia", "torch", derive_requires.nvidia_libraries),
+    Source("bitsandbytes-cuda", "bitsandbytes", derive_requires.bitsandbytes_cuda),
+    *(Source("helper-releases", name, derive_requires.lists) for name in HELPERS),
+    *(Source("declared-requirements", name, derive_requires.declared) for name in DECLARED),
 )
 
 PACKAGES = tuple(dict.fromkeys((
     "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "transformers",
     "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "kernels",
-    *FRAMEWORKS,
+    *FRAMEWORKS, *HELPERS, *DECLARED,
 )))  # fmt: skip
 """All that is ever looked up."""

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tools.refresh import installable
 from tools.refresh.compare import Comparison, Report
 from tools.refresh.derive import pins
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.sources import PACKAGES, SOURCES, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from packaging.version import Version
 
     from tools.refresh.document import Document
     from tools.refresh.index import Index, Release
 
-_NEW_LIMIT = 40
+_NEW_LIMIT = 1000
 """Releases that a table lacks and that are read in one run."""
 
 
@@ -26,16 +27,24 @@ _NEW_LIMIT = 40
 class Choice:
     """What a run is limited to."""
 
-    table: str = ""
+    tables: frozenset[str] = frozenset()
+    """Empty for all."""
     package: str = ""
     version: Version | None = None
     newest: int = 3
     """Releases of each package, beside those that a table of releases lacks."""
     overrule: bool = False
+    resolves: Callable[[str, Version], bool | None] | None = None
+    """A resolver that is asked whether a release can be installed."""
+
+    def takes_table(self, table: str) -> bool:
+        """Return whether a table that is written as a whole is asked for."""
+        return not self.package and (not self.tables or table in self.tables)
 
     def takes(self, source: Source) -> bool:
         """Return whether a source is asked for."""
-        return self.table in {"", source.table} and self.package in {"", source.package}
+        asked = not self.tables or source.table in self.tables
+        return asked and self.package in {"", source.package}
 
 
 def refreshed(
@@ -54,6 +63,10 @@ def refreshed(
             except (FetchError, WheelError) as error:  # noqa: PERF203 -- one release is not all
                 report.unread.append(f"{source.table}: {source.package} {release.version}: {error}")
         after[source.table] = comparison.document
+    if installable.TABLE in after and choice.takes_table(installable.TABLE):
+        after[installable.TABLE] = installable.rewritten(
+            after[installable.TABLE], index, report, newest=choice.newest, resolves=choice.resolves
+        )
     return after
 
 
@@ -97,6 +110,9 @@ def _wanted(
     usable = [release for release in usable if release.version >= table.begins(package)]
     newest, named = usable[-choice.newest :], table.named(package)
     missing = [
-        r for r in usable if named is not None and r.version not in named and r not in newest
+        r
+        for r in usable
+        if r not in newest
+        and (r.version not in named if named is not None else table.lacks(package, r.version))
     ]
     return [*missing[-_NEW_LIMIT:], *newest]

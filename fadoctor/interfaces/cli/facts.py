@@ -47,7 +47,9 @@ def facts(
     debug: showing.Debug = False,
 ) -> None:
     """Print everything that was read, as JSON: what a bug report should contain."""
+    from fadoctor.interfaces.cli.person import Person
     from fadoctor.interfaces.cli.terminal import log_to_stderr
+    from fadoctor.interfaces.commands.facts import facts as read
     from fadoctor.report.json_ import render
 
     log_to_stderr(debug=debug)
@@ -56,8 +58,8 @@ def facts(
                        extra=extra, group=group, config=config, config_kind=config_kind,
                        contracts=True, cache=not no_cache)  # fmt: skip
     settings = support.settings_of(no_config_file=no_config_file)
-    rules, request = [*settings.rules, *rules], settings.applied(request, assumes=False)
-    _, environment = support.environment_of(request, rules)
+    request = settings.applied(request, assumes=False)
+    environment = read(request, (*settings.rules, *rules), Person(quiet=True))
     environment = support.without_credentials(environment)
     if markdown:
         from fadoctor.report.facts_markdown import render as as_markdown

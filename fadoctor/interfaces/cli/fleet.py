@@ -5,23 +5,17 @@ Heavy modules are imported inside the command, so that each pays only for what i
 
 from __future__ import annotations
 
-import io
-import sys
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fadoctor.interfaces.cli import forms, support
 from fadoctor.interfaces.cli.options import formats, judging, showing
-from fadoctor.model.errors import InputError, UsageError
+from fadoctor.interfaces.cli.output import write
 
 if TYPE_CHECKING:
-    from fadoctor.fleet.content import Content
-    from fadoctor.fleet.gathered import Gathered
     from fadoctor.fleet.model import FleetReport
-    from fadoctor.fleet.ray import RayReplies
-    from fadoctor.fleet.summary import FleetRequest
-    from fadoctor.model.rule import Knowledge
+    from fadoctor.interfaces.commands.fleet import NodesRequest
 
 DIFF = "diff"
 _ENGINE = "Ask the nodes"
@@ -143,92 +137,37 @@ def fleet(
     debug: showing.Debug = False,
 ) -> None:
     """Compare many nodes: what differs, which nodes did not answer, and what fails."""
+    from fadoctor.interfaces.cli.person import Person
     from fadoctor.interfaces.cli.terminal import log_to_stderr
-    from fadoctor.knowledge.matrix.load import load_knowledge
+    from fadoctor.interfaces.commands.fleet import NodesRequest
+    from fadoctor.interfaces.commands.fleet import fleet as compared
+    from fadoctor.interfaces.commands.fleet_engines import EngineRequest
 
     log_to_stderr(debug=debug)
     sinks = forms.sinks_of(output, format_)
-    knowledge = load_knowledge(tuple(rules))
-    asked = _asked(expect, baseline, group_by)
     is_diff = files[:1] == [DIFF] and not slurm
-    if is_diff:
-        asked, files = _of_two(files[1:], asked), files[2:]
-    if ray or slurm:
-        from fadoctor.interfaces.cli import fleet_engines as engines
-
-        wanted = engines.EngineRequest(python, output_dir, smoke, timeout, redact)
-    if ray:
-        gathered, asked = _told_by_ray(engines.ask_ray(ray, wanted), asked)
-    else:
-        if slurm:
-            line = engines.srun_line(wanted, files)
-            if not run:
-                raise typer.Exit(engines.show(line, wanted))
-            files = [engines.run_srun(line, wanted)]
-        gathered = _read(files or ["-"])
-    report = _report(gathered, asked, knowledge, redact=redact)
+    named = tuple(files[1:] if is_diff else files)
+    engine = EngineRequest(python, output_dir, smoke, timeout, redact)
+    asked = NodesRequest(
+        named, expect, baseline, group_by, tuple(rules), redact, is_diff, slurm, ray, engine
+    )
+    if slurm and not (run or ray):
+        _show_line(asked)
+        return
+    report = compared(asked, Person(quiet=True))
     report = support.redacted(report) if redact else report
     forms.deliver(report, sinks, forms.Looks(color.value, quiet, verbose))
     code = _code_of_two(report) if is_diff and not ray else code_of(report, fail_on)
     support.leave(code, exit_zero=exit_zero)
 
 
-def _read(files: list[str], stdin: BinaryIO | None = None) -> Gathered:
-    from fadoctor.fleet.gathered import Gathered
-    from fadoctor.fleet.sources import read_all
+def _show_line(asked: NodesRequest) -> None:
+    """Print the srun line; UsageError where its answers could not be compared as is asked."""
+    from fadoctor.interfaces.commands.fleet import comparison_of
+    from fadoctor.interfaces.commands.fleet_engines import pasted_line, srun_line
 
-    gathered = Gathered()
-    read_all(files, stdin or sys.stdin.buffer, gathered)
-    return gathered
-
-
-def _told_by_ray(answer: RayReplies, asked: FleetRequest) -> tuple[Gathered, FleetRequest]:
-    """Return what the nodes of a Ray cluster say, and which of them there should be."""
-    from fadoctor.fleet.ray import note_problems
-
-    gathered = _read(["-"], io.BytesIO(answer.lines))
-    note_problems(answer, gathered)
-    return gathered, asked if asked.expected is not None else asked._replace(expected=answer.nodes)
-
-
-def _report(
-    gathered: Gathered, asked: FleetRequest, knowledge: Knowledge, *, redact: bool
-) -> FleetReport:
-    from fadoctor.fleet.renaming import renamed
-    from fadoctor.fleet.summary import summarise
-
-    if redact:
-        gathered, asked = renamed(gathered, asked)
-    return summarise(gathered, knowledge, asked)
-
-
-def _asked(expect: str, baseline: str, group_by: str) -> FleetRequest:
-    from fadoctor.fleet.hostlist import HostlistError, expand
-    from fadoctor.fleet.summary import FleetRequest
-
-    if group_by and not group_by.partition(".")[2]:
-        raise UsageError(f"--group-by {group_by}: give a section and a key: gpu.driver, pkg.torch")
-    try:
-        named: tuple[str, ...] | int | None = int(expect) if expect.isdecimal() else expand(expect)
-    except (HostlistError, ValueError) as error:
-        raise UsageError(f"--expect {expect[:200]}: {error}") from error
-    content = _one(baseline) if baseline else None
-    return FleetRequest(named if expect else None, content, baseline, group_by)
-
-
-def _of_two(files: list[str], asked: FleetRequest) -> FleetRequest:
-    if len(files) != 2:
-        raise UsageError("fleet diff takes two reports: fadoctor fleet diff a.json b.json")
-    return asked._replace(expected=1, baseline=_one(files[0]), baseline_name=files[0])
-
-
-def _one(name: str) -> Content:
-    """Return what the only node of a file says."""
-    gathered = _read([name])
-    contents = [group.content for group in gathered.nodes.values()]
-    if len(contents) != 1 or gathered.unreadable_count or not contents[0].is_report:
-        raise InputError(name, "this must be the report, or the record, of one node")
-    return contents[0]
+    comparison_of(asked)
+    write(pasted_line(srun_line(asked.engine, asked.files), asked.engine), None)
 
 
 def _code_of_two(report: FleetReport) -> int:

@@ -41,6 +41,10 @@ class Person(Observer):
 
         return no_strays()
 
+    def complained(self, line: str) -> None:
+        """Pass it on."""
+        sys.stderr.write(f"{line}\n")
+
     def foreseen(self, prognosis: Prognosis) -> None:
         """Say on standard error why each rule came out as it did, where that is wanted."""
         if not self._debug:

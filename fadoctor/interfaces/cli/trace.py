@@ -60,27 +60,17 @@ def trace(
 ) -> None:
     """Run a command unchanged and report its attention: who made q, k or v float32; what ran."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr, style_of
-    from fadoctor.knowledge.matrix.load import load_knowledge
-    from fadoctor.proof.trace.join import build_report
-    from fadoctor.proof.trace.parent import run_traced, trace_folder
-    from fadoctor.proof.trace.settings import TraceSettings, config_of, write_config
+    from fadoctor.interfaces.commands.trace import TraceRequest
+    from fadoctor.interfaces.commands.trace import trace as traced
 
     log_to_stderr(debug=debug)
     format_, output = _format_of(output, format_)
-    knowledge = load_knowledge(tuple(rules))
-    with trace_folder() as folder:
-        write_config(config_of(TraceSettings(calls, eager), knowledge), folder)
-        traced = run_traced(tuple(command), folder, eager=eager)
-    run = traced.run
-    if run.problem:
+    run, report = traced(TraceRequest(tuple(command), calls, eager, tuple(rules)))
+    if report is None:
         tell(f"{printable(command[0], 200)}: {run.problem}")
         raise typer.Exit(run.code)
     if run.lost:
         tell(f"standard output: {run.lost}: some of it is lost")
-    notes = traced.problems
-    if eager:
-        notes = (*notes, "torch.compile was off (--eager): speed and rounding differ from a run.")
-    report = build_report(tuple(command), run.code, traced.processes, knowledge, notes)
     report = support.without_credentials(report)
     report = support.redacted(report) if redact else report
     style = style_of(color.value, output, quiet=quiet, verbose=verbose, stream=sys.stderr)

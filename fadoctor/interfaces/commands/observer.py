@@ -37,6 +37,9 @@ class Observer:
         """Return what ends that children leave behind, and names what does not end."""
         return nullcontext([])
 
+    def complained(self, line: str) -> None:
+        """Hear a line that the launcher of other nodes complains by."""
+
     def foreseen(self, prognosis: Prognosis) -> None:
         """Hear what the facts alone say."""
 

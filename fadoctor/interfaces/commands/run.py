@@ -12,7 +12,6 @@ import msgspec
 
 from fadoctor.interfaces.commands import check as commands
 from fadoctor.interfaces.commands.check import CheckRequest
-from fadoctor.interfaces.commands.examine import look
 from fadoctor.interfaces.commands.observer import Observer
 from fadoctor.interfaces.commands.request import (
     ProgramRequest,
@@ -70,9 +69,10 @@ def check(
 
 def facts(what: ProgramRequest, *, thorough: bool, cache: bool, rules: object) -> FactsResult:
     """Return everything that was read."""
+    from fadoctor.interfaces.commands.facts import facts as read
+
     request = request_of(what, thorough=thorough, cache=cache)
-    _, environment = look(request, folders(rules, "rules"))
-    return shown_as(FactsResult, environment)
+    return shown_as(FactsResult, read(request, folders(rules, "rules")))
 
 
 def explain(

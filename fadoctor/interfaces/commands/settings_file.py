@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 _KEYS = ("target", "gpu", "driver", "fail-on", "rules", "ignore")
 _IGNORE_KEYS = ("rule", "reason", "until")
@@ -133,7 +133,7 @@ def _date(tree: ManifestTree, node: Node) -> str:
     """Return a day, written as text or as TOML's own date."""
     found = tree.find(node, "until")
     assert found is not None  # noqa: S101 -- the caller looked
-    at = found.at
+    at = tree.offset(found)
     text = tree.source.text[at : at + _DATE_LENGTH]
     text = found.value if isinstance(found.value, str) else text
     try:

@@ -15,6 +15,7 @@ from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix, typed_cell
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_text, fact_words
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Pair(NamedTuple):
 
     torch: str
     version: str
-    name: str = "flash-attn"
+    name: str = PACKAGES[FLASH_ATTN][0]
 
     @property
     def text(self) -> str:
@@ -94,7 +95,7 @@ def _pair_for(prognosis: Prognosis) -> Pair | None:
     if serves(facts) and (served := _vllm(prognosis, matrix)) is not None:
         return served
     here = fact_text(prognosis.environment.fact("torch.version"), "").partition("+")[0]
-    newest = prognosis.knowledge.newest.get("flash_attn", "")
+    newest = prognosis.knowledge.newest.get(FLASH_ATTN, "")
     first: Pair | None = None
     found = sorted(_torches(prognosis, matrix), key=lambda each: version_key(each[0]), reverse=True)
     for version, row in sorted(found, key=lambda each: each[0] != here):

@@ -127,7 +127,7 @@ def _rows(wanted: _Torch, environment: Environment, matrix: Matrix) -> list[Row]
     """Return the builds that are meant, none where there is no such; None: nobody knows."""
     asked = {"version": Known(wanted.version, "asked")}
     platform = environment.fact("host.platform")
-    if isinstance(platform, Known) and str(platform.value).startswith("linux"):
+    if isinstance(platform, Known) and str(platform.value).startswith(("linux", "win_amd64")):
         asked["platform"] = Known(str(platform.value), platform.source)
     known = matrix.find("torch-builds", asked).rows
     if not known:

@@ -13,6 +13,7 @@ from fadoctor.judging.engine.condition import Truth, holds
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.settings import setting_steps
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
+from fadoctor.judging.engine.vendors import AMD, foreign_words, is_amd_alone, suits
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.rule import with_rows
@@ -34,12 +35,17 @@ _INDEX = r"(https://[A-Za-z0-9./_-]{1,200})?"
 
 
 def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
-    """Return the fixes whose conditions surely hold and that can be written out whole."""
+    """Return the fixes whose conditions surely hold and that can be written out whole.
+
+    Beside AMD's GPUs alone none is offered that is for NVIDIA's.
+    """
+    is_amd = is_amd_alone(scope.environment)
+    foreign = foreign_words(scope.matrix.tables, AMD) if is_amd else ()
     return begun(
         found
         for fix in scope.rule.fixes
         if _truth(scope, fix) is Truth.TRUE and can_write(aside_of(scope, fix), fix)
-        if (found := written(aside_of(scope, fix), fix, ())).steps
+        if (found := written(aside_of(scope, fix), fix, ())).steps and suits(found, foreign)
     )
 
 

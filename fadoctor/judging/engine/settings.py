@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.kernels import NEWEST
 from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.support import NEWEST
 from fadoctor.model.fact import Fact, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 

@@ -20,6 +20,11 @@ _OUR_TOPIC = compiled(
     r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
     r"|undefined symbol|dtype|bfloat16|torch"
 )
+# CalledProcessError: Command '...\\fix_torch.py' | FileNotFoundError: ... '/srv/cuda-notes.txt'
+_OF_FILES = frozenset({"CalledProcessError", "FileNotFoundError"})
+_PATHS = compiled(r"[^\s'\"]{0,300}[\\/][^\s'\"]{1,300}")
+"""What stands in paths of these says nothing of what they are about."""
+
 _MEMORY = compiled(r"(?i)out ?of ?memory")
 
 # RuntimeError: Error compiling objects for extension
@@ -41,7 +46,8 @@ def last_exception(found: list[Failure]) -> Raised | None:
 
 def is_explained(last: Raised, causes: list[Cause]) -> bool:
     """Return whether an exception is about our topic, or ends a failure with an error of ours."""
-    if _OUR_TOPIC.search(last.text) and not _MEMORY.search(last.text):
+    text = _PATHS.sub(" ", last.text) if last.name in _OF_FILES else last.text
+    if _OUR_TOPIC.search(text) and not _MEMORY.search(text):
         return True
     if _BUILD_FAILED.search(last.text) and any(_is_of_a_build(cause) for cause in causes):
         return True

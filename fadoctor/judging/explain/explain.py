@@ -144,7 +144,7 @@ def explain(
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
         if not more and not shown and ended is None:
-            told_by = told_cause(reading.lines, reading.facts().environment.facts, knowledge)
+            told_by = told_cause(reading.lines, reading.facts(), knowledge)
             more = (told_by,) if told_by is not None else ()
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):

@@ -222,6 +222,10 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
     scope = _scope_of(cause, around)
     packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
     here = {"log.packages": Known(packages, "the log"), **_named(cause, scope.environment)}
+    shown = scope.environment.facts.get(CAUSES)
+    before = shown.value if isinstance(shown, Known) and isinstance(shown.value, tuple) else ()
+    ids = dict.fromkeys((*map(str, before), cause.rule.id, *cause.consequences))
+    here[CAUSES] = Known(tuple(ids), "the log")  # what facts or a person tell, too
     facts = {**scope.environment.facts, **here}
     environment = msgspec.structs.replace(scope.environment, facts=facts)
     return Scope(environment, scope.matrix, cause.rule, scope.bindings)

@@ -123,7 +123,8 @@ def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFac
     named = {**facts.named, **{k: v for k, v in new.items() if k.endswith(".version")}}
     world = derive(world, matrix)
     unmet = _unmet(told, matrix)
-    return LogFacts(msgspec.structs.replace(world, facts={**world.facts, **unmet}), named)
+    world = msgspec.structs.replace(world, facts={**world.facts, **unmet})
+    return LogFacts(world, named, facts.reported)
 
 
 def _unmet(told: Iterable[Told], matrix: Matrix) -> dict[str, Fact]:

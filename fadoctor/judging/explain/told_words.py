@@ -14,9 +14,6 @@ from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
-from fadoctor.sources.logs.facts import plain_lines
-from fadoctor.sources.pasted.package_lists import TOOL as LISTS
-from fadoctor.sources.pasted.report import claims_in
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Cell, Knowledge
     from fadoctor.sources.logs.cleaning import Line
+    from fadoctor.sources.logs.facts import LogFacts
 
 CAUSES, WORDS = "told-causes", "told-words"
 
@@ -63,10 +61,15 @@ class _Row(msgspec.Struct, frozen=True):
 class _Text:
     """A text as sentences, and which ideas stand in them."""
 
-    def __init__(self, lines: tuple[Line, ...], words: Mapping[str, re.Pattern[str]]) -> None:
+    def __init__(
+        self,
+        lines: tuple[Line, ...],
+        words: Mapping[str, re.Pattern[str]],
+        reported: frozenset[int],
+    ) -> None:
         self._words = words
         self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
-        self._sentences = tuple(_sentences(lines))
+        self._sentences = tuple(_sentences(lines, reported))
         self._held: dict[str, bool] = {}
         self._places: dict[str, frozenset[int]] = {}
 
@@ -92,16 +95,14 @@ class _Text:
         return self._places[idea]
 
 
-def told_cause(
-    lines: tuple[Line, ...], facts: Mapping[str, Fact], knowledge: Knowledge
-) -> Cause | None:
+def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told."""
     if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
         return None
-    text = _Text(lines, _words(knowledge))
+    text = _Text(lines, _words(knowledge), facts.reported)
     rules = {rule.id: rule for rule in knowledge.rules}
     for row in _rows(knowledge):
-        if row.rule not in rules or not _fits(row, facts):
+        if row.rule not in rules or not _fits(row, facts.environment.facts):
             continue
         if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
             continue
@@ -120,9 +121,8 @@ def _is_foreign(text: str) -> bool:
     return _OTHERS.search(text) is not None and _OURS.search(text) is None
 
 
-def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
+def _sentences(lines: tuple[Line, ...], reported: frozenset[int]) -> Iterator[tuple[Line, str]]:
     """Yield sentences, each with its line; two short ones that follow each other also as one."""
-    reported = _reported(lines)
     for line in lines:
         if line.number in reported or _PRINTED.search(line.text):
             continue
@@ -136,18 +136,6 @@ def _sentences(lines: tuple[Line, ...]) -> Iterator[tuple[Line, str]]:
             if before and len(before) + len(sentence) < SENTENCE_LIMIT // 2:
                 yield line, f"{before}. {sentence}"
             before = sentence
-
-
-def _reported(lines: tuple[Line, ...]) -> frozenset[int]:
-    """Return the numbers of lines that belong to the reports of tools, which tell no problem."""
-    of_tool: dict[str, list[int]] = {}
-    for claim in claims_in(plain_lines(lines)):
-        of_tool.setdefault(claim.tool, []).append(claim.line)
-    found: set[int] = set()
-    for tool, numbers in of_tool.items():
-        # A list of packages says nothing of the lines between two of its own.
-        found.update(numbers if tool == LISTS else range(min(numbers), max(numbers) + 1))
-    return frozenset(found)
 
 
 def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.engine.vendors import foreign_words, listed, suits
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,19 +37,17 @@ class Vendor:
             if any(_stands(name, text) for name in _names(vendor, row, knowledge.tables))
         ]
         self.name = named[0] if len(named) == 1 else ""
-        others = [row for vendor, row in words.items() if self.name and vendor != self.name]
-        self._foreign = [word for row in others for word in _listed(row["own"])]
+        self._foreign = foreign_words(knowledge.tables, self.name) if self.name else ()
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
-        texts = [fix.title, *(text for step in fix.steps for text in (step.text, step.index))]
-        return not any(word in text for word in self._foreign for text in texts)
+        return suits(fix, self._foreign)
 
 
 def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:
-    yield from _listed(row["names"])
+    yield from listed(row["names"])
     for product in tables[_PRODUCTS[vendor]].rows:
-        yield from (name for name in _listed(product["names"]) if len(name) >= SHORT)
+        yield from (name for name in listed(product["names"]) if len(name) >= SHORT)
 
 
 def _stands(name: str, text: str) -> bool:
@@ -57,9 +57,3 @@ def _stands(name: str, text: str) -> bool:
         return False
     end = "" if name.endswith("*") else r"(?![\w-])"
     return re.search(rf"(?a)(?<![\w/.-]){re.escape(word)}{end}", text) is not None
-
-
-def _listed(cell: object) -> tuple[str, ...]:
-    if isinstance(cell, str):
-        return tuple(cell.split())
-    return tuple(map(str, cell)) if isinstance(cell, (tuple, list)) else ()

@@ -90,7 +90,7 @@ def _without_package(
         text = f"{refusal}; kernels, which would fetch {taken.value}, is not installed either"
         return Becomes(Origin.ERROR, detail=text)
     if not isinstance(environment.fact("torch.hip"), Absent):
-        return Becomes(Origin.UNKNOWN, detail="on ROCm another kernel is taken")
+        return Becomes(Origin.UNKNOWN, detail=kernels.rocm.hub_kernel("fa2"))
     return _by_hub(kernels, cells)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 OFFLINE = frozenset({"1", "ON", "YES", "TRUE"})
 """Values of HF_HUB_OFFLINE, in capitals, that mean yes."""
 
+_OF_ROCM = ("fa2", "fa3")
+"""The FlashAttentions for which transformers has a kernel of its own on ROCm."""
+
 
 class Route:
     """One backend of the Hub in one environment."""
@@ -97,10 +100,15 @@ class Route:
             text = f"transformers {fact_text(transformers, '')} accepts kernels {accepted.value}"
             yield _fails(f"{text}, not {version}", "hub-kernels-out-of-range")
 
+    def _of_rocm(self) -> str:
+        """Return which FlashAttention of transformers this is: fa2, fa3; "" for another kernel."""
+        name = self.prefix.rpartition(".")[2]
+        return name if name in _OF_ROCM else ""
+
     def _taken(self) -> Iterator[Obstacle]:
         """Yield that nobody takes such a kernel, or that nobody knows which one."""
         if not isinstance(self.kernels.environment.fact("torch.hip"), Absent):
-            yield _open("on ROCm another kernel is taken")
+            yield _open(self.kernels.rocm.hub_kernel(self._of_rocm()))
         for noun in ("repository", "branch"):
             fact = self.fact(noun)
             if isinstance(fact, Absent):

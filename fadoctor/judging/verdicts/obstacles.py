@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
-_UNFIT, _ISOLATED = "wheel-not-supported", "build-isolation-in-files"
+_UNFIT, _ISOLATED = "wheel-not-supported", "build-no-torch-isolation"
 
 
 class Obstacle(msgspec.Struct, frozen=True):
@@ -50,7 +50,8 @@ def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> 
     for package in kernels.needs(backend):
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
-        yield from _extensions(environment, package)
+        if kernels.is_compiled(backend):
+            yield from _extensions(environment, package)
         yield from _compiled(environment, package)
     yield from _choices(environment, kernels.one_of(backend), kernels.label(backend))
     yield from _requirements(environment, kernels, backend)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.obstacles import obstacle
-from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, Support, visible_gpus
+from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, visible_gpus
 from fadoctor.model.fact import Fact, Known, Unknown, fact_text
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.judging.engine.judge import Assessment
     from fadoctor.judging.verdicts.obstacles import Obstacle
+    from fadoctor.knowledge.matrix.support import Support
 
 HUB = "hub"
 """The route of kernels that the package kernels fetches."""

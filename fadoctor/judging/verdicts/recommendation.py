@@ -8,12 +8,11 @@ from fadoctor.judging.verdicts.audience import serves
 from fadoctor.knowledge.matrix.kernels import (
     Gpu,
     Kernels,
-    Support,
     computing_gpus,
     distribution_version,
     visible_gpus,
 )
-from fadoctor.model.fact import Absent, Fact, Known, fact_text
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import (
     FLASH_ATTN,
     KERNELS,
@@ -28,6 +27,7 @@ from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommen
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from fadoctor.knowledge.matrix.support import Support
     from fadoctor.model.verdict import Becomes, Verdict
 
 PREFERRED_BACKENDS = tuple(map(Backend, PREFERRED))
@@ -213,7 +213,7 @@ def _agreed(answers: list[Fact]) -> dict[str, str]:
 
 
 def _why(label: str, gpus: list[Gpu], dtype: Dtype, ruled_out: list[str], doubt: str) -> str:
-    names = [f"{g.label} (compute capability {fact_text(g.capability, '?')})" for g in gpus]
+    names = [f"{g.label} ({g.kind})" for g in gpus]
     text = f"{label} has kernels for {dtype.value} on {_list(names)}{doubt}."
     if ruled_out:
         text += f" Ruled out: {'; '.join(ruled_out[:_REASON_LIMIT])}."

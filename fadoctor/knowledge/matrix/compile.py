@@ -31,7 +31,7 @@ from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 FILE_LIMIT = 5_000
 """Most files that a rules folder may have."""
@@ -260,7 +260,7 @@ def _on_top(base: Table, table: Table) -> Table:
 
 
 def _conflicts(
-    tables: dict[str, Table], base: dict[str, Table], documents: dict[str, Document]
+    tables: dict[str, Table], base: Mapping[str, Table], documents: dict[str, Document]
 ) -> Iterator[RuleDataError]:
     """Yield where own tables contradict those below them, naming both places."""
     for table in tables.values():

@@ -17,6 +17,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.knowledge.matrix.load import FORM, Stamped
+from fadoctor.model.errors import FadoctorError
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import decode
 
@@ -122,15 +123,28 @@ def fetched_knowledge(pointer: Path, shipped: Callable[[], Knowledge]) -> Knowle
     found = find(pointer, shipped)
     problem = found.problem
     if found.folder is not None and found.release is not None:
-        stamped = _decoded(found.folder / "knowledge.json", Stamped, SIZE_LIMIT)
-        if stamped is not None and stamped.knowledge.version == found.release.version:
-            return msgspec.structs.replace(stamped.knowledge, origin=words_of(found.release))
+        knowledge = _knowledge_in(found.folder / "knowledge.json")
+        if knowledge is not None and knowledge.version == found.release.version:
+            return msgspec.structs.replace(knowledge, origin=words_of(found.release))
         problem = f"those of {found.release.version} are damaged"
     known = shipped()
     if not problem:
         return known
     said = f"as shipped, because {problem}: {_REPAIR}"
     return msgspec.structs.replace(known, origin=said)
+
+
+def _knowledge_in(file: Path) -> Knowledge | None:
+    """Return the knowledge of a compiled file; None where it, or any table of it, is damaged."""
+    stamped = _decoded(file, Stamped, SIZE_LIMIT)
+    if stamped is None:
+        return None
+    knowledge = stamped.opened(file)
+    try:
+        # All at once: what is found damaged later would end a command.
+        return msgspec.structs.replace(knowledge, tables=dict(knowledge.tables))
+    except FadoctorError:
+        return None
 
 
 def words_of(release: FetchedRelease) -> str:

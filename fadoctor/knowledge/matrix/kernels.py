@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.backends import entries_of
+from fadoctor.knowledge.matrix.rocm_kernels import RocmKernels
+from fadoctor.knowledge.matrix.support import NEWEST, Support, support_of
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
 from fadoctor.model.packages import PACKAGES, TRANSFORMERS
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
 
-NEWEST = "9999"
-"""The version under which the tables answer for a package that is not installed."""
-
 
 class Gpu(msgspec.Struct, frozen=True):
     """A GPU that programs can see, as verdicts name it."""
@@ -32,26 +31,20 @@ class Gpu(msgspec.Struct, frozen=True):
     label: str
     capability: Fact
     """Its compute capability; Absent for AMD."""
-
-
-class Support(msgspec.Struct, frozen=True):
-    """What a kernel can do in one cell."""
-
-    answer: Fact
-    """Known ``works`` or ``fails``; else why it is not known."""
-    rule: str = ""
-    """Id of the rule that explains a ``fails``."""
-    note: str = ""
+    isa: Fact = Absent("an NVIDIA GPU has none")
+    """The AMD GPU that programs take it for: gfx942."""
 
     @property
-    def works(self) -> bool:
-        """Whether it is known to work."""
-        return isinstance(self.answer, Known) and self.answer.value == "works"
+    def is_amd(self) -> bool:
+        """Whether it is known to be AMD's, and which one."""
+        return isinstance(self.isa, Known)
 
     @property
-    def fails(self) -> bool:
-        """Whether it is known to fail."""
-        return isinstance(self.answer, Known) and self.answer.value == "fails"
+    def kind(self) -> str:
+        """What it is, for a person: ``compute capability 9.0``, ``gfx942``."""
+        if isinstance(self.isa, Known):
+            return str(self.isa.value)
+        return f"compute capability {fact_text(self.capability, '?')}"
 
 
 def visible_gpus(environment: Environment) -> list[Gpu]:
@@ -62,7 +55,8 @@ def visible_gpus(environment: Environment) -> list[Gpu]:
         if not (isinstance(visible, Known) and visible.value is False):
             label = f"{subject} {fact_text(environment.fact(f'{subject}.name'), 'unknown model')}"
             capability = environment.fact(f"{subject}.compute_capability")
-            found.append(Gpu(subject, label, capability))
+            isa = environment.fact(f"{subject}.isa")
+            found.append(Gpu(subject, label, capability, isa))
     return found
 
 
@@ -88,17 +82,13 @@ def distribution_version(environment: Environment, name: str) -> Fact:
     return Absent(every.source) if version is None else Known(version, every.source)
 
 
-def _support_of(rows: Rows) -> Support:
-    rule, note = (fact_text(rows.cell(column), "") for column in ("rule", "note"))
-    return Support(rows.cell("support"), rule, note)
-
-
 class Kernels:
     """The backends of one environment, with queries."""
 
     def __init__(self, environment: Environment, matrix: Matrix) -> None:
         self.environment = environment
         self.matrix = matrix
+        self.rocm = RocmKernels(environment, matrix)
         self._entries = entries_of(matrix)
         self._installed: dict[Backend, bool] = {}
         self._kernels: dict[tuple[Backend, str], Rows | Absent | Unknown] = {}
@@ -181,6 +171,16 @@ class Kernels:
         """Return the compiled extensions of which a backend needs one."""
         return self._entries[backend].one_of
 
+    def is_compiled(self, backend: Backend) -> bool:
+        """Return whether a backend computes with the compiled extension of its package here.
+
+        On AMD's GPUs flash-attn can do without.
+        """
+        gpus = visible_gpus(self.environment)
+        if not gpus or not all(gpu.is_amd for gpu in gpus):
+            return True
+        return self.rocm.engine(backend, self.package(backend)).compiled
+
     def runs_without(self, backend: Backend, requirement: str) -> bool:
         """Return whether a backend is known to run without what its package declares to need."""
         keys = {
@@ -198,6 +198,9 @@ class Kernels:
         return self._support[asked]
 
     def _all_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
+        if gpu.is_amd:
+            package = self.package(backend)
+            return self.rocm.support(backend, package, dtype, gpu.subject, gpu.isa)
         found = self._own_support(backend, dtype, gpu)
         if found.fails or (dtype is Dtype.FP8 and not isinstance(found.answer, Known)):
             return found  # no system adds a dtype that the backend does not have
@@ -220,7 +223,7 @@ class Kernels:
             "version": self.or_newest(self.package(backend)),
         }
         rows = self.matrix.find("kernel-support-os", keys)
-        return _support_of(rows) if rows.rows else Support(Absent("nothing is different here"))
+        return support_of(rows) if rows.rows else Support(Absent("nothing is different here"))
 
     def _support_by(self, package: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what a package that a backend needs makes of it."""
@@ -231,7 +234,7 @@ class Kernels:
             "cc": gpu.capability,
             "dtype": Known(dtype.value, "asked"),
         }
-        return _support_of(self.matrix.find("kernel-support-needs", keys))
+        return support_of(self.matrix.find("kernel-support-needs", keys))
 
     def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what the kernels of a backend can do, whatever else is here."""
@@ -241,7 +244,7 @@ class Kernels:
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
             return Support(Unknown("no source says whether it works", "matrix kernel-support"))
-        return _support_of(rows)
+        return support_of(rows)
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
         """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""
@@ -266,9 +269,12 @@ class Kernels:
             "version": version,
             "backend": Known(backend.value, "asked"),
             "dtype": Known(dtype.value, "asked"),
-            "cc": gpu.capability,
         }
-        return self.matrix.find("framework-settings", keys).cell("settings")
+        if gpu.is_amd:
+            return self.rocm.settings(keys)
+        return self.matrix.find("framework-settings", {**keys, "cc": gpu.capability}).cell(
+            "settings"
+        )
 
     def or_newest(self, package: str) -> Fact:
         """Return a package's version; the newest where it is not installed."""

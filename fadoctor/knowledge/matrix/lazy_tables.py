@@ -1,4 +1,4 @@
-"""Tables that are compiled apart: large, and each decoded only when it is asked for."""
+"""Tables as they are compiled: each is decoded only when it is asked for."""
 
 from __future__ import annotations
 

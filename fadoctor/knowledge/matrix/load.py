@@ -28,7 +28,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 2"
+FORM = "form 3"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -37,6 +37,22 @@ class Stamped(msgspec.Struct, frozen=True):
 
     stamp: str
     knowledge: Knowledge
+    """Without its tables."""
+    tables: dict[str, msgspec.Raw]
+    """A command asks for a third of them; each is decoded when it is asked for."""
+
+    @classmethod
+    def of(cls, stamp: str, knowledge: Knowledge) -> Stamped:
+        """Return the compiled form of knowledge."""
+        tables = {
+            name: msgspec.Raw(msgspec.json.encode(table))
+            for name, table in knowledge.tables.items()
+        }
+        return cls(stamp, msgspec.structs.replace(knowledge, tables={}), tables)
+
+    def opened(self, file: Path) -> Knowledge:
+        """Return the knowledge with its tables; `file` is where they come from."""
+        return msgspec.structs.replace(self.knowledge, tables=Apart(self.tables, file, {}))
 
 
 def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
@@ -120,9 +136,10 @@ def shipped() -> Knowledge:
     checkout = is_checkout()
     stamp = source_stamp(SOURCE) if checkout else ""
     with suppress(OSError, msgspec.DecodeError):
-        found = decode((COMPILED / "knowledge.json").read_bytes(), Stamped)
+        file = COMPILED / "knowledge.json"
+        found = decode(file.read_bytes(), Stamped)
         if not checkout or found.stamp == stamp:
-            return found.knowledge
+            return found.opened(file)
     if not checkout:
         raise FadoctorError("this installation has no compiled rules: install fadoctor again")
     return write_compiled(SOURCE, COMPILED)
@@ -162,7 +179,7 @@ def write_compiled(source: Path, target: Path, compiled: Compiled | None = None)
         target.mkdir(exist_ok=True)
         _replace(target / "apart.json", msgspec.json.encode(apart))
         _replace(target / "cases.json", msgspec.json.encode(compiled.cases))
-        _replace(target / "knowledge.json", msgspec.json.encode(Stamped(stamp, knowledge)))
+        _replace(target / "knowledge.json", msgspec.json.encode(Stamped.of(stamp, knowledge)))
     return knowledge
 
 

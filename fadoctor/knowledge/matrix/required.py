@@ -43,6 +43,8 @@ def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:
     """Return what a release requires; Unknown where a cell is."""
     table, columns = RELEASES[package]
     rows = matrix.find(table, {"version": version})
+    if _is_true(rows.cell("undeclared")):
+        return Unknown("its metadata declare no requirement", f"matrix {table}")
     found: dict[str, str] = {}
     for column, name in columns.items():
         match rows.cell(column):
@@ -53,6 +55,10 @@ def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:
             case _:
                 pass
     return Known(found, f"matrix {table}")
+
+
+def _is_true(cell: Fact) -> bool:
+    return isinstance(cell, Known) and cell.value is True
 
 
 def _in_part(package: str, version: Fact, matrix: Matrix) -> Fact:

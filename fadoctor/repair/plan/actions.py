@@ -72,13 +72,15 @@ class Writer:
         For an interpreter whose packages belong to the system, or that cannot be written to.
         """
         changes = tuple(choices)
-        fresh = Dialect("pip", f"{folder}/{'Scripts' if self.windows else 'bin'}/python")
+        fresh = Dialect(
+            "pip", f"{folder}\\Scripts\\python" if self.windows else f"{folder}/bin/python"
+        )
         is_planned = self.environment.target.kind == "manifest"
         why = "" if is_planned else ": this one must not be changed"
         yield Action(
             ActionKind.VENV,
             f"make a new environment in {folder}{why}",
-            (self._maker(is_planned=is_planned), "-m", "venv", folder),
+            (*self._maker(is_planned=is_planned), "-m", "venv", folder),
             undo=f"delete the folder {folder}",
         )
         changed = {choice.package for choice in changes}
@@ -89,12 +91,13 @@ class Writer:
         inside.is_fresh = True
         yield from inside.package_actions((*again, *installs))
 
-    def _maker(self, *, is_planned: bool) -> str:
+    def _maker(self, *, is_planned: bool) -> tuple[str, ...]:
         """Return the Python that makes a new environment: of its version where it is assumed."""
         version = text_of(self.environment, "python.version").split(".")[:2]
         if is_planned and len(version) > 1:
-            return f"python{'.'.join(version)}"
-        return self.environment.target.python or "python3"
+            name = ".".join(version)
+            return ("py", f"-{name}") if self.windows else (f"python{name}",)
+        return (self.environment.target.python or ("py" if self.windows else "python3"),)
 
     def _again(self, package: str) -> Choice:
         """Return the choice to install again what is there already."""
@@ -258,14 +261,16 @@ class Writer:
 
     def _undo(self, names: tuple[str, ...]) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
-        if self.is_fresh:
-            return ""
+        if self.is_fresh or self.dialect.is_project:
+            return self.dialect.project_files
         before = {name: self._before(name) for name in names}
         if before.get(TORCH):
             before |= self._libraries_of_nvidia()
         indexes = self.problem.session.candidates.indexes
         argvs = undo_commands(before, self.environment, self.dialect, indexes)
-        return " && ".join(command_line(argv, windows=self.windows) for argv in argvs)
+        # PowerShell 5.1, which Windows comes with, does not know &&.
+        joint = "; " if self.windows else " && "
+        return joint.join(command_line(argv, windows=self.windows) for argv in argvs)
 
     def _libraries_of_nvidia(self) -> dict[str, str]:
         """Return what torch brought along, and what another torch replaces by its own."""
@@ -297,7 +302,15 @@ class Writer:
                 choice.kind is ChoiceKind.INSTALL and not after
             ):
                 after = "what the installer finds"
+            elif choice.kind is ChoiceKind.INSTALL:
+                after = _range_of(choice) or after
             yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
+
+
+def _range_of(choice: Choice) -> str:
+    """Return the range from which an installer takes a release, "" where one is named."""
+    specifier = choice.requirement.removeprefix(choice.distribution)
+    return specifier if specifier[:1] in set("<>~!") else ""
 
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:

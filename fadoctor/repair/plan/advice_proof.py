@@ -92,6 +92,7 @@ class FixProver:
         instead = self._instead(fix, finding, verdicts)
         problem = self._harms(after.environment, assessment, verdicts)
         problem = problem or self._of_no_use(after.environment, verdicts)
+        problem = problem or self._vetoed(finding, assessment.judgements)
         if instead == {Predicted.FAILS}:
             problem = "the attention that it asks for does not run here either"
         if problem:
@@ -125,6 +126,24 @@ class FixProver:
         if must_not_ask(after) and not self.session.hub.kernels(before):
             return "HF_HUB_OFFLINE is set, and no kernel lies in the cache"
         return ""
+
+    def _vetoed(self, finding: Finding, after: Iterable[Judgement]) -> str:
+        """Return which new warning keeps all from working that a fix is for.
+
+        A newer driver that triton wants is none for a GPU that it no longer supports.
+        """
+        judgements = self.before.assessment.judgements
+        purpose = {b for j in judgements if j.rule.id == finding.rule_id for b in _affected(j)}
+        before = {(each.rule.id, each.subject) for each in judgements if _fails(each)}
+        new = [
+            each.rule.id
+            for each in after
+            if purpose
+            and _fails(each)
+            and (each.rule.id, each.subject) not in before
+            and purpose <= _affected(each)
+        ]
+        return f"then {', '.join(sorted(set(new)))}" if new else ""
 
     def _instead(self, fix: Fix, finding: Finding, verdicts: Iterable[Verdict]) -> set[Predicted]:
         """Return what is predicted for the attention that a fix asks for, if it asks for one."""
@@ -175,6 +194,17 @@ class FixProver:
             f"{each.distribution} requires {each.needs}{each.specifier}"
             for each in violations(environment, needs)
         )
+
+
+def _fails(judgement: Judgement) -> bool:
+    is_told = judgement.severity in (Severity.ERROR, Severity.WARNING)
+    return judgement.outcome is Outcome.FAIL and is_told
+
+
+def _affected(judgement: Judgement) -> set[str]:
+    """Return the backends that a rule keeps from working."""
+    affects = judgement.rule.affects
+    return {str(backend) for backend in affects.backends} if affects is not None else set()
 
 
 def _effects(fix: Fix) -> dict[str, Effect]:

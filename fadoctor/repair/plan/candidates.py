@@ -20,6 +20,7 @@ from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.helpers import Helpers
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
+from fadoctor.repair.plan.published import Place
 from fadoctor.repair.plan.released import mapping_of, released, words
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -41,7 +42,7 @@ class Candidates:
         self.listed = Releases(matrix, self.indexes)
         self.helpers = Helpers(matrix)
         self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
-        self._triton: dict[str, tuple[Choice, ...]] = {}
+        self._triton: dict[tuple[str, str], tuple[Choice, ...]] = {}
 
     def torch(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the torch builds for this platform and Python, nearest first, then newest."""
@@ -107,17 +108,21 @@ class Candidates:
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the triton that the environment's torch requires, where it requires one."""
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
-        if wanted and wanted not in self._triton:
+        place = Place(text_of(environment, "host.platform"))
+        asked = (wanted, place.platform)
+        if wanted and asked not in self._triton:
             allowed = parse_specifier(wanted)
             found = [
                 _triton(version, row)
                 for row in self.tables["triton-releases"].rows
                 for version in words(row["version"])
-                if allowed is not None and version in allowed
+                if allowed is not None
+                and version in allowed
+                and self.listed.published.has_file(TRITON, version, place)
             ]
             found.sort(key=lambda choice: version_key(choice.version), reverse=True)
-            self._triton[wanted] = tuple(found)
-        return self._triton.get(wanted, ())
+            self._triton[asked] = tuple(found)
+        return self._triton.get(asked, ())
 
     def flash_attn(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the files that load beside the environment's torch, newest first."""

@@ -41,6 +41,11 @@ class Company:
         self.followers = followers
         self.careful = careful
 
+    @property
+    def _followed(self) -> set[str]:
+        """What comes along in another release: what the one that goes requires is over."""
+        return {each.distribution for each in self.followers.values()}
+
     def newest(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, None where none is known to fit.
 
@@ -69,7 +74,7 @@ class Company:
         )
         return any(
             name not in there and helpers.knows(name) and beside.newest(name) is None
-            for name in helpers.needs(choice.distribution, choice.version)
+            for name in helpers.needs(choice.distribution, choice.version, self.problem.platform)
         )
 
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
@@ -88,9 +93,7 @@ class Company:
             for name in bounds.packages & there.keys()
         ]
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
-        moving = {*MOVE_ALONG.get(distribution, ())} - {
-            each.distribution for each in self.followers.values()
-        }
+        moving = {*MOVE_ALONG.get(distribution, ())} - self._followed
         stays = {name: version for name, version in there.items() if name not in moving}
         return [each for each in fitting if bounds.take(distribution, each.version, stays)]
 
@@ -120,18 +123,25 @@ class Company:
         found = {name: needs for name, needs in self.requirements.items() if name in there}
         changed = [name for name, version in there.items() if version != before.get(name)]
         for name in changed:
-            if needs := helpers.needs(name, there[name]):
+            if needs := helpers.needs(name, there[name], self.problem.platform):
                 found[name] = needs
+            elif name in self._followed:
+                found.pop(name, None)
+        for name in changed:
+            if told := helpers.declared(name, there[name]):
+                found[name] = {**told, **found.get(name, {})}
         for name in changed:
             found |= self._pinned_by(found.get(name, {}), there)
         return found
 
     def _pinned_by(self, needs: Mapping[str, str], there: Mapping[str, str]) -> Requirements:
         """Return what the releases require that a release pins, and that come with it."""
-        helpers = self.problem.session.candidates.helpers
+        helpers, platform = self.problem.session.candidates.helpers, self.problem.platform
         pins = {name: s[2:] for name, s in needs.items() if s.startswith("==") and "," not in s}
         coming = {name: v for name, v in pins.items() if there.get(name) != v}
-        return {name: found for name, v in coming.items() if (found := helpers.needs(name, v))}
+        return {
+            name: found for name, v in coming.items() if (found := helpers.needs(name, v, platform))
+        }
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
         return bounded(self.problem.session.matrix, asker, version, needs, specifier)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.syntax.windows_command import powershell_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,21 @@ class Dialect(msgspec.Struct, frozen=True):
     def is_project(self) -> bool:
         """Whether it changes a project's list of dependencies, and not an environment."""
         return self.name in ("uv-project", "poetry", "pixi", "pdm")
+
+    @property
+    def project_files(self) -> str:
+        """How a project comes back by hand: its own files say what is installed."""
+        match self.name:
+            case "uv-project":
+                return "restore pyproject.toml and uv.lock, then run `uv sync`"
+            case "poetry":
+                return "restore pyproject.toml and poetry.lock, then run `poetry install`"
+            case "pixi":
+                return "restore pixi.toml and pixi.lock, then run `pixi install`"
+            case "pdm":
+                return "restore pyproject.toml and pdm.lock, then run `pdm sync`"
+            case _:
+                return ""
 
     def install(
         self,
@@ -103,8 +118,8 @@ def is_windows(environment: Environment) -> bool:
 
 
 def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str] = {}) -> str:
-    """Return a command as it is pasted into a shell: POSIX, or cmd and PowerShell."""
+    """Return a command as it is pasted into a shell: POSIX, or PowerShell on Windows."""
     if windows:
-        return subprocess.list2cmdline(argv)
+        return powershell_line(argv, env)
     words = [f"{name}={shlex.quote(value)}" for name, value in env.items()]
     return " ".join([*words, shlex.join(argv)])

@@ -90,12 +90,13 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
     there = mapping_of(company.environment.fact("packages.installed"))
-    helpers = company.problem.session.candidates.helpers
+    helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
-    added: list[str] = []
+    added = _refused(company, state, followers)
     while open_ and len(added) < _BROUGHT_LIMIT:
         asker = open_.pop()
-        for name, specifier in helpers.needs(asker.distribution, asker.version).items():
+        needs = helpers.needs(asker.distribution, asker.version, platform)
+        for name, specifier in needs.items():
             package = package_of(name, name)
             fits = name in there and accepts(specifier, there[name])
             if fits or package in followers or package in state or package in kept:
@@ -104,6 +105,27 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
                 followers[package] = choice
                 open_.append(choice)
                 added.append(package)
+    return added
+
+
+def _refused(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
+    """Add what comes along in another release, as one that comes refuses the installed one.
+
+    What the installed one asks of others, such as an old tokenizers of huggingface-hub, is over.
+    """
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
+    coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version]
+    added: list[str] = []
+    for asker in coming:
+        for name, specifier in helpers.declared(asker.distribution, asker.version).items():
+            package = package_of(name, name)
+            is_free = package not in followers and package not in state and package not in kept
+            if is_free and name in there and not accepts(specifier, there[name]):
+                choice = company.newest(name, specifier) or offer(f"{name}{specifier}")
+                if choice is not None:
+                    followers[package] = choice
+                    added.append(package)
     return added
 
 
@@ -180,6 +202,8 @@ def _needed(company: Company, each: Violation) -> Choice | None:
         return None
     if exact := company.newest(each.needs):
         return exact
+    if candidates.helpers.has(each.needs, each.specifier):
+        return None  # somebody else that asks for it refuses those
     asker = package_of(each.distribution, each.distribution)
     version = text_of(environment, f"{asker}.version")
     matrix = company.problem.session.matrix

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.published import Place, Published
 from fadoctor.repair.plan.released import accepts, is_in_specifier, words
 from fadoctor.repair.plan.releases import python_of
-from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,9 +37,14 @@ class Helpers:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
+        self.published = Published(matrix)
         self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
+        self._declared: dict[str, list[tuple[str, Needs]]] = {}
+        self._told: dict[tuple[str, str], dict[str, str]] = {}
+        self._offers: dict[str, Choice | None] = {}
+        self._whole: dict[tuple[str, str], bool] = {}
 
     def fitting(
         self,
@@ -53,10 +59,19 @@ class Helpers:
         """
         wanted = tuple(sorted(set(filter(None, specifiers))))
         python = python_of(environment).rstrip("t")
+        place = Place(text_of(environment, "host.platform"), python)
         mine = {other for _, _, needs in self._of(name) for other, _ in needs}
-        asked = (name, python, wanted, *((other, there.get(other)) for other in sorted(mine)))
+        asked = (
+            name,
+            python,
+            place.platform,
+            wanted,
+            *((other, there.get(other)) for other in sorted(mine)),
+        )
         if asked not in self._found:
-            self._found[asked] = tuple(self._fitting(name, python, wanted, there))
+            found = self._fitting(name, python, wanted, there)
+            has_file = self.published.has_file
+            self._found[asked] = tuple(c for c in found if has_file(name, c.version, place))
         return self._found[asked]
 
     def _fitting(
@@ -66,13 +81,26 @@ class Helpers:
             fits = all(accepts(each, version) for each in wanted)
             fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
             if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
-                choice = offer(f"{name}=={version}")
-                if choice is not None:
+                asked = f"{name}=={version}"
+                if asked not in self._offers:
+                    self._offers[asked] = offer(asked)
+                if (choice := self._offers[asked]) is not None:
                     yield choice
 
     def knows(self, name: str) -> bool:
         """Return whether any release of a distribution is known."""
         return bool(self._of(name))
+
+    def has(self, name: str, specifier: str) -> bool:
+        """Return whether a release in a range is known, and none between those that are is not."""
+        asked = (name, specifier)
+        if asked not in self._whole:
+            rows = [row for row in self.rows if row["package"] == name]
+            is_sparse = any(row.get("sparse") is True for row in rows)
+            self._whole[asked] = not is_sparse and any(
+                accepts(specifier, version) for version, _, _ in self._of(name)
+            )
+        return self._whole[asked]
 
     def begins(self, name: str) -> str:
         """Return the oldest release of a distribution that is known, "" for none."""
@@ -90,13 +118,30 @@ class Helpers:
                     open_ += self.needs(asker, version)
         return frozenset(found)
 
-    def needs(self, name: str, version: str) -> dict[str, str]:
-        """Return what a release requires of others in certain versions."""
+    def needs(self, name: str, version: str, platform: str = "") -> dict[str, str]:
+        """Return what a release requires of others in certain versions, on a platform."""
         own = self._library_of(version) if name == TRANSFORMERS else {}
         for other, _, needs in self._of(name):
             if other == version:
-                return dict(needs) | own
+                return self.published.required(name, version, dict(needs), platform) | own
         return own
+
+    def declared(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires of packages that no plan decides about, where known."""
+        if not self._declared:
+            for row in self.matrix.tables["declared-requirements"].rows:
+                for each in words(row["package"]):
+                    told = (str(row["version"]), _needs(row["requires"]))
+                    self._declared.setdefault(each, []).append(told)
+        asked = (name, version)
+        if asked not in self._told:
+            self._told[asked] = {
+                other: specifier
+                for versions, needs in self._declared.get(name, ())
+                if is_in(version, versions) is True
+                for other, specifier in needs
+            }
+        return self._told[asked]
 
     def _library_of(self, transformers: str) -> dict[str, str]:
         """Return the huggingface-hub that a transformers requires."""

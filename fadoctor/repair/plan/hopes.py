@@ -25,6 +25,7 @@ def hoping(wishes: Wishes, kernels: Kernels) -> Wishes:
         for package in EXTENSIONS
         if _is_there(kernels, package)
         and package not in wishes.asked
+        and kernels.environment.was_sought(f"{package}.binary")
         and not isinstance(kernels.environment.fact(f"{package}.binary.file"), Known)
     }
     backends = {backend for _, backend in wishes.cells}

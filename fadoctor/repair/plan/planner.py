@@ -31,6 +31,7 @@ from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.problem import Base, Problem, Session
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.refusals import instead_notes
+from fadoctor.repair.plan.requirements import with_extras
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
@@ -146,6 +147,7 @@ class _Planning:
         self.base = Base(self.findings, before.verdicts, left_out, question.lessons)
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
+        environment = with_extras(environment, question.requirements)
         self.wishes = wishes_of(
             Kernels(environment, session.matrix),
             before.verdicts,
@@ -269,7 +271,7 @@ class _Planning:
         if self.unread:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
         if self._is_advice_only:
-            yield "for ROCm no releases are known: what the rules advise is printed, not planned"
+            yield "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (
                 "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "

@@ -278,7 +278,8 @@ class Problem:
             if name in self.others and version != before.get(name) and not package_of(name):
                 found.pop(name, None)
             if version and name not in found:
-                bounds = {each: s for each, s in needs(name, version).items() if each in there}
+                asked = needs(name, version, self.platform)
+                bounds = {each: s for each, s in asked.items() if each in there}
                 if bounds:
                     found[name] = bounds
         return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
+from fadoctor.model.fact import fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
 from fadoctor.repair.plan.released import accepts, words
 from fadoctor.repair.plan.releases import python_of
@@ -29,6 +30,8 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         return
     platform = problem.platform
+    if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
+        yield from _on_amd(problem)
     if problem.is_without_gpu:
         yield (
             "packages for FlashAttention compute on GPUs alone; torch's own attention works on a "
@@ -53,6 +56,24 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         )
 
 
+def _on_amd(problem: Problem) -> Iterator[str]:
+    """Yield how flash-attn comes to an AMD GPU: no ready-made file is for one."""
+    gfx = {fact_text(problem.environment.fact(f"{g.subject}.gfx"), "") for g in problem.gpus}
+    built = {
+        word
+        for row in problem.session.matrix.tables["rocm-flash-attn"].rows
+        if row["ck"] is True
+        for word in words(row["gfx"])
+    }
+    name = PACKAGES[FLASH_ATTN][0]
+    if gfx and gfx <= built:
+        which = ", ".join(sorted(gfx))
+        yield f"{name} has no files for ROCm; its sources compile for {which} with hipcc of ROCm"
+    elif gfx and "" not in gfx:
+        variable = "FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE"
+        yield f"{name} has no files for ROCm; its Triton backend needs {variable}"
+
+
 def _unknown_releases(problem: Problem) -> Iterator[str]:
     """Yield what was asked for in a version of which no table knows which torch it requires."""
     for package, versions in problem.wishes.pinned.items():
@@ -75,8 +96,10 @@ def _of_others(problem: Problem, platform: str) -> Iterator[str]:
         and platform in words(row["platform"])
         and python in words(row["python"])
     ]
+    here = version_part(fact_text(problem.environment.fact("torch.version"), ""), "minor")
+    fitting = [row for row in rows if here in words(row["torch"])]
     if rows:
-        row = max(rows, key=_newest)
+        row = max(fitting or rows, key=_newest)
         version = max(words(row["version"]), key=version_key)
         torch, cuda = (", ".join(words(row[name])) for name in ("torch", "cuda"))
         page = _page(problem, str(row["tag"]))

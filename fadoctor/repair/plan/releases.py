@@ -24,6 +24,7 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
+from fadoctor.repair.plan.published import Place, Published
 from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -53,6 +54,7 @@ class Releases:
         """Take the matrix, and what is known of the indexes with builds of torch."""
         self.matrix = matrix
         self.indexes = indexes
+        self.published = Published(matrix)
         self._all: dict[str, tuple[Choice, ...]] = {}
         self._asked: dict[tuple[str, ...], tuple[Choice, ...]] = {}
 
@@ -71,9 +73,10 @@ class Releases:
         torch, python = text_of(environment, "torch.version"), python_of(environment)
         if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
             return []
+        place = Place(text_of(environment, "host.platform"), python.rstrip("t"))
         found = [
             choice
-            for choice in self.every(package)
+            for choice in self._to_be_had(package, place)
             if accepts(mapping_of(choice.facts[f"{package}.requires"])[TORCH], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
@@ -85,6 +88,17 @@ class Releases:
                 if not self._is_for_other_cuda(choice, environment)
             ]
         return found
+
+    def _to_be_had(self, package: str, place: Place) -> Iterator[Choice]:
+        """Yield the releases that can be had in a place, with what they require there."""
+        fact, name = f"{package}.requires", distribution_of(package)
+        for choice in self.every(package):
+            needs = mapping_of(choice.facts[fact])
+            here = self.published.required(name, choice.version, needs, place.platform)
+            if self.published.can_be_had(name, choice.version, here, place):
+                facts = {**choice.facts, fact: Known(here, AFTER)}
+                same = len(here) == len(needs)
+                yield choice if same else msgspec.structs.replace(choice, facts=facts)
 
     def _is_for_other_cuda(self, choice: Choice, environment: Environment) -> bool:
         """Return whether PyPI's file is for another CUDA, and no other file is known to be there.

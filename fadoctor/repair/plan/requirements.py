@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Known
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.packages import FRAMEWORKS, PACKAGES
 from fadoctor.sources.targets.incompatible_pairs import TABLE, pairs_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,21 @@ def requirements_of(environment: Environment, others: Mapping[str, dict[str, str
         if isinstance(needs, Known) and isinstance(needs.value, dict):
             found[name] = needs.value
     return found
+
+
+def with_extras(environment: Environment, others: Mapping[str, dict[str, str]]) -> Environment:
+    """Return the environment with what frameworks pin in extras that are in use.
+
+    `others` as read from all metadata: the facts have no requirement of an extra.
+    """
+    facts = dict(environment.facts)
+    for package in FRAMEWORKS:
+        needs = environment.fact(f"{package}.requires")
+        pins = others.get(fact_text(environment.fact(f"{package}.distribution"), ""), {})
+        if isinstance(needs, Known) and isinstance(needs.value, dict) and pins:
+            value = {**pins, **needs.value}
+            facts[f"{package}.requires"] = Known(value, needs.source)
+    return msgspec.structs.replace(environment, facts=facts)
 
 
 def with_pairs(

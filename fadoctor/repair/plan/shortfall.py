@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Absent, fact_text
+from fadoctor.model.fact import Absent, Unknown, fact_text
 from fadoctor.model.finding import Outcome
 from fadoctor.model.verdict import Predicted
+from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.wishes import HALF
 
@@ -153,17 +154,27 @@ def best_answers(
 
 
 def _unproved(judgements: Iterable[Judgement]) -> frozenset[str]:
-    """Return the ids of rules that are undecided only because nobody has read what code a file has.
+    """Return the ids of rules whose doubt counts against no plan: it is said.
 
-    An unreadable list of architectures does not count against a plan: it is said.
+    Nobody has read for which GPUs a file has code, or nobody could read a fact of what is there
+    already, which another release would only hide.
     """
     undecided: dict[str, bool] = {}
     for each in judgements:
         if each.outcome is Outcome.UNKNOWN:
-            names = each.scope.unknown_facts()
-            about_code = bool(names) and all(_is_about_code(name) for name in names)
-            undecided[each.rule.id] = undecided.get(each.rule.id, True) and about_code
-    return frozenset(rule_id for rule_id, about_code in undecided.items() if about_code)
+            found = each.scope.unknown_facts()
+            forgiven = bool(found) and (
+                all(_is_about_code(name) or _is_as_read(each, name) for name in found)
+                or not any(fact.source.startswith(AFTER) for fact in each.scope.read.values())
+            )
+            undecided[each.rule.id] = undecided.get(each.rule.id, True) and forgiven
+    return frozenset(rule_id for rule_id, forgiven in undecided.items() if forgiven)
+
+
+def _is_as_read(judgement: Judgement, name: str) -> bool:
+    """Return whether it is a fact of what is there, rather than of what comes, or a table's."""
+    fact = judgement.scope.environment.facts.get(name)
+    return isinstance(fact, Unknown) and not fact.source.startswith(AFTER)
 
 
 def _is_about_code(name: str) -> bool:

@@ -32,10 +32,10 @@ class HelperReleases:
     @cached_property
     def _all(self) -> dict[str, dict[str, _Release]]:
         """Return package -> version -> release; none where the Python is not known."""
-        table = self._matrix.tables.get("helper-releases")
+        tables = map(self._matrix.tables.get, ("helper-releases", "numpy-releases"))
         names = {name: package for package, each in PACKAGES.items() for name in each}
         found: dict[str, dict[str, _Release]] = {}
-        for row in table.rows if table is not None else ():
+        for row in (row for table in tables if table is not None for row in table.rows):
             package = names.get(str(row["package"]))
             if package and row.get("sparse") is not True and self._admits(row):
                 needs = _requires(row)

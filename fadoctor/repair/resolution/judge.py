@@ -264,8 +264,11 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
     """Return the environment with what was assumed, and what was not tried."""
     notes = list(environment.target.notes)
     taken = [f"{name_of(package)} {version}" for package, version in trial.today.versions.items()]
-    if taken:
+    is_sure = trial.fits and trial.is_sure
+    if taken and is_sure:
         notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
+    if taken and trial.fits and not is_sure:
+        notes.append("Which releases a resolver picks is not known: the tables do not decide it.")
     if not trial.fits:
         notes.append(
             "fadoctor found no combination of releases that meets all requirements of the files."

@@ -8,10 +8,11 @@ from urllib.parse import unquote
 
 import msgspec
 
+from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASE_TABLES
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
 from fadoctor.sources.targets.gpu_code import gpu_code
@@ -132,13 +133,23 @@ class Prebuilt:
         return {PREBUILT: Unknown(why, _TABLES)}, None
 
     def _is_listed(self, version: str) -> bool:
-        """Return whether the files of a release are known, or it never asks for one."""
-        rows = self._matrix.tables[OFFICIAL_TABLE].rows
-        if any(version in str(row["version"]).split() for row in rows):
+        """Return whether the files of a release are known, or it is known never to ask for one."""
+        if self._is_named(OFFICIAL_TABLE, version):
             return True
+        if not self._is_named(RELEASE_TABLES[FLASH_ATTN], version):
+            return False  # newer than the tables, or no release
         keys = {"version": Known(version, "asked"), "torch": Known("2.8", "any"),
                 "cuda_major": Known("12", "any")}  # fmt: skip
         return not isinstance(self._matrix.find("flash-attn-lookup", keys).cell("label"), Known)
+
+    def _is_named(self, table: str, version: str) -> bool:
+        """Return whether a table names a release."""
+        asked = parse_version(version)
+        return any(
+            parse_version(word) == asked
+            for row in self._matrix.tables[table].rows
+            for word in str(row["version"]).split()
+        )
 
     def _has_any(self, wanted: WheelRequest) -> bool:
         """Return whether a release has a file for this torch and Python."""

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 STEP_LIMIT = 3_000
 """Releases that are looked at for one resolution."""
 
+LEFT_OPEN = ""
+"""Stands for the release of a package of which the tables do not say which one comes."""
+
 _FIRST = (TORCH,)
 """Packages that are decided before others: as resolvers do with what much hangs on."""
 
@@ -49,6 +52,8 @@ class Resolver:
         self._steps = 0
         self._loosely = False
         self._has_helpers = True
+        self._has_open = False
+        self._is_reversed = False
 
     def resolve(self, fixed: Mapping[str, str]) -> dict[str, str] | None:
         """Return package -> version of all that is open, some fixed; None where nothing fits."""
@@ -60,7 +65,7 @@ class Resolver:
             met = all(accepts(text, version) for text in needs.get(package, ()))
             if not met or not self._fits(package, version, others):
                 return None
-        return self._decided(dict(fixed))
+        return self._without_open(self._decided(dict(fixed)))
 
     def resolve_without_helpers(self) -> dict[str, str] | None:
         """Return the same of all but the helpers, which stay open from now on."""
@@ -71,7 +76,7 @@ class Resolver:
         """Return the newest of all that is open where not all fits: that is for rules to say."""
         self._steps = STEP_LIMIT
         self._loosely = True
-        return self._decided({}) or {}
+        return self._without_open(self._decided({})) or {}
 
     def _decided(self, chosen: dict[str, str]) -> dict[str, str] | None:
         package = self._next(chosen)
@@ -86,11 +91,43 @@ class Resolver:
             self._steps -= 1
             if self._steps < 0:
                 return None
-            if self._loosely or self._fits(package, version, chosen):
-                found = self._decided({**chosen, package: version})
-                if found is not None:
-                    return found
+            if not self._loosely and not self._fits(package, version, chosen):
+                continue
+            is_open = not self._loosely and not self.versions.is_read(package, version)
+            found = self._decided({**chosen, package: LEFT_OPEN if is_open else version})
+            if is_open or found is not None:
+                return found
         return None
+
+    def _without_open(self, chosen: dict[str, str] | None) -> dict[str, str] | None:
+        """Return what is chosen, without what is left open, which is remembered."""
+        if chosen is None:
+            return None
+        self._has_open = LEFT_OPEN in chosen.values()
+        return {package: version for package, version in chosen.items() if version != LEFT_OPEN}
+
+    def is_sure(self, taken: Mapping[str, str]) -> bool:
+        """Return whether the last resolution left nothing open: all else may hang on it.
+
+        Where another order of deciding ends elsewhere, resolvers differ: uv decides what conflicts
+        often before torch.
+        """
+        if self._has_open or not self.ranges.keys() <= taken.keys() or self.contradicts():
+            return False
+        if not all(self.versions.has_file(each, version) for each, version in self.exact.items()):
+            return False
+        self._is_reversed = True
+        other = self.resolve({})
+        self._is_reversed = False
+        return other == taken
+
+    def contradicts(self) -> bool:
+        """Return whether what the files pin exactly does not go together."""
+        return any(
+            name in self.exact and not accepts(text, self.exact[name])
+            for package in self.exact
+            for name, text in package_of(self._exact_of(package)).items()
+        )
 
     def _asked(self, package: str) -> str:
         """Return what files ask of a package, also where they only bound what something brings."""
@@ -102,7 +139,9 @@ class Resolver:
         Helpers last: what has a table of its own pins them, and they bound nothing of it.
         """
         drawn = [p for p in self._needs(chosen, drawing=True) if self._is_open(p)]
-        names = dict.fromkeys((*_FIRST, *self.ranges, *drawn))
+        others = [package for package in self.ranges if package not in _FIRST]
+        first = (*others, *_FIRST) if self._is_reversed else (*_FIRST, *others)
+        names = dict.fromkeys((*first, *drawn))
         for package in sorted(names, key=self.versions.is_helper):
             wanted = package in self.ranges or package in drawn
             if wanted and package not in chosen and self._can_decide(package):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORLD_LIMIT = 100
 """Other worlds than today's that are tried: a count, so that any machine gives the same answer."""
 
-LOOSE_LIMIT = 200
+LOOSE_LIMIT = 100
 """Releases of a package that something may bound."""
 
 
@@ -54,6 +54,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Today's with a release of a package of which nobody knows which one comes."""
     is_consistent: bool = True
     """Whether all of that but the helpers does: else today's is what is asked for, as it stands."""
+    is_sure: bool = True
+    """Whether a resolver surely takes these: the tables decide about all that files ask for."""
     ruled_out: frozenset[tuple[str, str]] = frozenset()
     """Who requires of what a release that the files rule out: that is told of all releases."""
 
@@ -62,6 +64,13 @@ def come_today(environment: Environment, matrix: Matrix) -> Environment:
     """Return what a resolver makes of the open packages today; what it cannot, stays open."""
     resolver = Resolver(environment, Versions(environment, matrix))
     return Contradictions(resolver).within(resolver.world(_taken(resolver)[0]))
+
+
+def picks(environment: Environment, matrix: Matrix) -> dict[str, str]:
+    """Return which release of each open package comes today, where the tables decide about it."""
+    resolver = Resolver(environment, Versions(environment, matrix))
+    taken, fits, _ = _taken(resolver)
+    return taken if fits and resolver.is_sure(taken) else {}
 
 
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
@@ -79,6 +88,7 @@ def try_out(
     """Judge today's world, and those in which one package is another release."""
     resolver = Resolver(environment, Versions(environment, matrix))
     taken, fits, is_consistent = _taken(resolver)
+    is_sure = resolver.is_sure(taken)
     contradictions = Contradictions(resolver)
     there = contradictions.within(resolver.world(taken))
     today = ResolverWorld(taken, foresee(settled(labelled(there)), knowledge, ignore))
@@ -86,8 +96,9 @@ def try_out(
     ruled_out = frozenset((name, other) for name, other, _ in contradictions.pairs)
     if not is_consistent or not environment.ranges:
         return Trial(
-            today, there, fits=fits, loose=loose, is_consistent=is_consistent, ruled_out=ruled_out
-        )
+            today, there, fits=fits, loose=loose, is_consistent=is_consistent,
+            is_sure=is_sure, ruled_out=ruled_out,
+        )  # fmt: skip
     others: list[ResolverWorld] = []
     untried = 0
     for package, version in _variations(resolver, taken):
@@ -99,7 +110,10 @@ def try_out(
             world = contradictions.within(resolver.world(found))
             prognosis = foresee(settled(labelled(world)), knowledge, ignore)
             others.append(ResolverWorld(found, prognosis, package))
-    return Trial(today, there, tuple(others), untried, fits, loose, ruled_out=ruled_out)
+    return Trial(
+        today, there, tuple(others), untried, fits, loose,
+        is_sure=is_sure, ruled_out=ruled_out,
+    )  # fmt: skip
 
 
 def _loose(
@@ -120,7 +134,8 @@ def _loose(
         for version in fitting or listed:
             versions = {**taken, package: version}
             there = settled(labelled(resolver.world(versions)))
-            found.append(ResolverWorld(versions, foresee(there, *how), package))
+            prognosis = foresee(there, *how, predicts=False)  # of these, findings are told alone
+            found.append(ResolverWorld(versions, prognosis, package))
         yield from found
 
 

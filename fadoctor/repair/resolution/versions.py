@@ -12,6 +12,7 @@ from fadoctor.repair.plan.released import is_in_specifier, mapping_of, words
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.repair.resolution.helper_releases import HelperReleases
+from fadoctor.repair.resolution.published_files import PublishedFiles
 from fadoctor.sources.manifests.combine import Combined, Planned
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts
@@ -36,16 +37,29 @@ class Versions:
         self.environment, self.matrix = environment, matrix
         self._markers = Markers(marker_target(environment.facts))
         self._helpers = HelperReleases(matrix, python_of(environment))
+        platform = _text(environment, "host.platform")
+        self._files = PublishedFiles(matrix, platform, python_of(environment))
         self._known: dict[str, tuple[str, ...]] = {}
+        self._within: dict[tuple[str, str], tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
 
     def of(self, package: str, specifier: str) -> tuple[str, ...]:
         """Return the releases in a range, newest first; pre-releases only where nothing else is."""
+        asked = (package, specifier)
+        if asked not in self._within:
+            self._within[asked] = self._found(package, specifier)
+        return self._within[asked]
+
+    def _found(self, package: str, specifier: str) -> tuple[str, ...]:
         if package not in self._known:
             refused = uninstallable(self.matrix, PACKAGES[package][0])
             served = self._served(package)
             self._known[package] = tuple(
-                v for v in self._all(package) if v not in refused and (not served or v in served)
+                v
+                for v in self._all(package)
+                if v not in refused
+                and (not served or v in served)
+                and self._files.come(PACKAGES[package][0], v) is not None
             )
         allowed = parse_specifier(specifier) if specifier else None
         if specifier and allowed is None:
@@ -104,8 +118,28 @@ class Versions:
             found["torch.requires"] = Unknown("its build is not known", planned.source)
         return found
 
+    def has_file(self, package: str, version: str) -> bool:
+        """Return whether a release has a wheel here, as far as the tables know."""
+        return self._files.come(PACKAGES[package][0], version) is True
+
+    def is_read(self, package: str, version: str) -> bool:
+        """Return whether the tables decide about a release: it has a file, and its needs are known.
+
+        Sources are compiled, by some installers, and passed over by others.
+        """
+        if not self.has_file(package, version):
+            return False
+        if package == TORCH or package not in RELEASES:
+            return True
+        return not isinstance(self.facts(package, version)[f"{package}.requires"], Unknown)
+
     def requires(self, package: str, version: str) -> dict[str, str]:
-        """Return what a release requires of other packages, as far as tables say it."""
+        """Return what a release requires of other packages, as far as tables say it.
+
+        "" is a release that is left open: it requires nothing that is known.
+        """
+        if not version:
+            return {}
         if package not in RELEASE_TABLES:
             return self._helpers.requires(package, version)
         return mapping_of(self.facts(package, version)[f"{package}.requires"])

@@ -11,6 +11,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fadoctor.sources.configs import kinds
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,18 +23,18 @@ READERS: Mapping[str, str] = MappingProxyType(
         "shell": "fadoctor.sources.configs.shell",
         "dockerfile": "fadoctor.sources.configs.dockerfile",
         "recipes": "fadoctor.sources.configs.recipes",
-        "deepspeed": "fadoctor.sources.configs.deepspeed",
+        kinds.DEEPSPEED: "fadoctor.sources.configs.deepspeed",
         "peft-adapter": "fadoctor.sources.configs.peft_adapter",
-        "accelerate": "fadoctor.sources.configs.accelerate",
-        "axolotl": "fadoctor.sources.configs.axolotl",
-        "torchtune": "fadoctor.sources.configs.torchtune",
-        "verl": "fadoctor.sources.configs.verl",
-        "ms-swift": "fadoctor.sources.configs.ms_swift",
+        kinds.ACCELERATE: "fadoctor.sources.configs.accelerate",
+        kinds.AXOLOTL: "fadoctor.sources.configs.axolotl",
+        kinds.TORCHTUNE: "fadoctor.sources.configs.torchtune",
+        kinds.VERL: "fadoctor.sources.configs.verl",
+        kinds.MS_SWIFT: "fadoctor.sources.configs.ms_swift",
         "llamafactory-v1": "fadoctor.sources.configs.llamafactory_v1",
-        "llamafactory": "fadoctor.sources.configs.llamafactory",
-        "openrlhf": "fadoctor.sources.configs.openrlhf",
-        "sglang": "fadoctor.sources.configs.sglang",
-        "vllm": "fadoctor.sources.configs.vllm",
+        kinds.LLAMAFACTORY: "fadoctor.sources.configs.llamafactory",
+        kinds.OPENRLHF: "fadoctor.sources.configs.openrlhf",
+        kinds.SGLANG: "fadoctor.sources.configs.sglang",
+        kinds.VLLM: "fadoctor.sources.configs.vllm",
         "frameworks": "fadoctor.sources.configs.frameworks",
         "model": "fadoctor.sources.configs.model",
         "fsdp": "fadoctor.sources.configs.fsdp",

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
+from fadoctor.sources.configs.kinds import ACCELERATE
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
 
-KIND = "accelerate"
+KIND = ACCELERATE
 _OWN_KEYS = frozenset({
     "compute_environment", "distributed_type", "num_processes", "main_training_function",
     "machine_rank", "downcast_bf16", "use_cpu", "mixed_precision",

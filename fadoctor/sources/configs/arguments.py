@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,120})(?:=(.*))?", re.DOTALL)
 # actor_rollout_ref.model.path=x, +a.b=c, stage=sft
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]{0,200})=(.*)", re.DOTALL)
+# --model_args pretrained=x,dtype=bfloat16
+_HOLDS_PAIRS = re.compile(r"--[\w-]{0,40}(?:args|kwargs)(?:=.*)?", re.DOTALL)
+_PAIRS = re.compile(r"[A-Za-z_]\w{0,80}=[^,=]{0,400}(?:,[A-Za-z_]\w{0,80}=[^,=]{0,400}){0,100},?")
 _DEPTH_LIMIT = 12
 _JSON_LIMIT = 8_000
 
@@ -49,6 +52,8 @@ def read_arguments(
         if option := _OPTION.fullmatch(word.text):
             value = [] if option[2] is None else [_text(word, option[2])]
             held.append((option[1].replace("-", "_"), word, value))
+        elif held and _takes_pairs(held[-1], word):
+            held[-1][2].append(word)
         elif (override := _OVERRIDE.fullmatch(word.text)) and "://" not in word.text:
             held.append((override[1], word, [_text(word, override[2])]))
         elif held and _takes(held[-1], word):
@@ -75,6 +80,16 @@ def _takes(option: tuple[str, ConfigWord, list[ConfigWord]], word: ConfigWord) -
     return not values or key.endswith(_LISTS)
 
 
+def _takes_pairs(option: tuple[str, ConfigWord, list[ConfigWord]], word: ConfigWord) -> bool:
+    """Return whether a word is the list of pairs that an option waits for."""
+    _, written, values = option
+    return (
+        not values
+        and _HOLDS_PAIRS.fullmatch(written.text) is not None
+        and _PAIRS.fullmatch(word.text) is not None
+    )
+
+
 CALLERS = ("${@}", "${*}")
 """Arguments of the script's own caller."""
 
@@ -94,7 +109,7 @@ def _node(option: ConfigWord, values: list[ConfigWord]) -> Node:
 
 
 def _value(text: str, option: ConfigWord) -> Node:
-    """Return a text, or the mapping of one in JSON: ``--attention-config '{"backend": "X"}'``."""
+    """Return a text, or a mapping: ``--attention-config '{"backend": "X"}'``, ``a=b,c=d``."""
     if text.startswith("{") and len(text) < _JSON_LIMIT:
         try:
             found = msgspec.json.decode(text)
@@ -106,6 +121,10 @@ def _value(text: str, option: ConfigWord) -> Node:
                 if isinstance(value, bool | int | float | str):
                     tree[str(key)] = Node(value, option.line, option.column)
             return _closed(tree, (option.line, option.column))
+    if _PAIRS.fullmatch(text) and _HOLDS_PAIRS.fullmatch(option.text):
+        pairs = (each.partition("=") for each in text.split(",") if "=" in each)
+        given: Tree = {key: Node(value, option.line, option.column) for key, _, value in pairs}
+        return _closed(given, (option.line, option.column))
     return Node(text, option.line, option.column)
 
 

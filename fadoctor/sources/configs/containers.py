@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from fadoctor.model.errors import InputError
 from fadoctor.sources.configs import settings
 from fadoctor.sources.configs.given_commands import (
     ConfigCommand,
@@ -21,12 +23,14 @@ from fadoctor.sources.configs.given_commands import (
     word_commands,
     words_of,
 )
-from fadoctor.sources.configs.launches import find_launch, of_image
+from fadoctor.sources.configs.kinds import LMDEPLOY, SGLANG, VLLM
+from fadoctor.sources.configs.launches import OPTIONS, find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
-from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
+from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, walk
+from fadoctor.syntax.yaml_documents import read_documents
 from fadoctor.syntax.yaml_tree import read_yaml
 
 if TYPE_CHECKING:
@@ -35,15 +39,21 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration, Intent
 
 KIND = "container"
-_DOCUMENT_LIMIT = 100
-_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "cmd")
+_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands")
 """Keys whose text is a script of the shell."""
 _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "arguments")
 """Keys that make one command, in this order."""
 _IMAGES = ("image", "repository", "image_id", "dockerimage", "docker")
+_ENGINES = {
+    VLLM: "vllm/vllm-openai", SGLANG: "lmsysorg/sglang",
+    "tgi": "huggingface/text-generation-inference",
+    "huggingface": "huggingface/text-generation-inference",
+    "text-generation-inference": "huggingface/text-generation-inference",
+    LMDEPLOY: "openmmlab/lmdeploy",
+}  # fmt: skip
+"""What a resource calls its engine, in lower case -> the image that takes its arguments."""
 _ENVIRONMENT = ("environment", "env", "envs", "extraenv", "variables")
 _SHELLS = ("sh", "bash", "zsh", "dash")
-_SEPARATOR = re.compile(r"^---[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 
 
 class _Held(NamedTuple):
@@ -57,15 +67,16 @@ def recognises(source: Source) -> bool:
     """Return whether it is YAML, and a command in it starts something that is known."""
     if not source.base.endswith((".yaml", ".yml", ".json")) or source.document() is None:
         return False
-    commands = list(_commands(source))
-    return any(find_launch(each.words) is not None for each in commands)
+    if any(find_launch(each.words) is not None for each in _commands(source)):
+        return True
+    return any(settings.say(Said(source), each) for each in _embedded(source))
 
 
 def read(source: Source) -> Configuration:
     """Return what its commands ask for, and the keys beside them that mean the same everywhere."""
     found = configuration_of(source, list(_commands(source)))
     said = Said(source)
-    for document in _documents(source):
+    for document in (*_documents(source), *_embedded(source)):
         settings.say(said, document)
     intents = (*found.intents, *_unsaid(found, said))
     return msgspec.structs.replace(found, kind=KIND, intents=intents)
@@ -83,24 +94,35 @@ def _documents(source: Source) -> Iterator[Node]:
         if (only := source.document()) is not None:
             yield only
         return
-    begin = 0
-    ends = [found.start() for found in _SEPARATOR.finditer(source.text)][:_DOCUMENT_LIMIT]
-    for end in (*ends, len(source.text)):
-        before = source.text.count("\n", 0, begin)
-        text = "\n" * before + source.text[begin:end].removeprefix("---")
-        begin = end
-        document = read_yaml(Source(source.name, text)) if text.strip() else None
-        if document is not None:
-            yield document
+    yield from read_documents(source)
+
+
+def _embedded(source: Source) -> Iterator[Node]:
+    """Yield the documents that stand as texts below keys like ``train.yaml``: of a ConfigMap."""
+    for document in _documents(source):
+        for path, node in walk(document):
+            if path[-1].lower().endswith(_FILES) and isinstance(node.scalar, str):
+                before = "\n" * (_first_line(source, node) - 1)
+                with suppress(InputError):
+                    found = read_yaml(Source(source.name, before + node.scalar))
+                    if found is not None and found.mapping:
+                        yield found
+
+
+_FILES = (".yaml", ".yml", ".json")
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:
     for document in _documents(source):
         waiting = [_Held(document, "", (), 0)]
         met = 0
+        seen: set[int] = set()  # an alias leads to what was read before
         while waiting and met < NODE_LIMIT:
             held = waiting.pop()
             met += 1
+            if id(held.node.value) in seen:
+                continue
+            seen.add(id(held.node.value))
             if held.node.mapping:
                 held = _inside(held)
                 yield from _of_mapping(source, held)
@@ -121,6 +143,9 @@ def _inside(held: _Held) -> _Held:
             image = node.scalar
         elif key.lower() in _IMAGES and node.get("repository") is not None:
             image = str(node.mapping["repository"].scalar)
+        elif key.lower() in ("engine", "modelformat", "framework"):
+            named = node.get("name") or node
+            image = _ENGINES.get(str(named.scalar).lower(), image)
         elif key.lower() in _ENVIRONMENT:
             variables += _variables(node)
     return _Held(held.node, image, tuple(variables), held.depth)
@@ -159,12 +184,39 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
         node = by_key.get(key)
         if node is not None:
             words += _words(source, node)
+    yield from _given(source, by_key)
     if words:
         yield from _started(source, words, held)
     elif any(key in by_key for key in _ENVIRONMENT) and (
         own := [each for each in held.variables if is_asked(each[0])]
     ):
         yield ConfigCommand((ConfigWord("env", own[0][1].line, 1),), tuple(own))
+
+
+def _given(source: Source, by_key: dict[str, Node]) -> Iterator[ConfigCommand]:
+    """Yield what variables of a container give its program: options, and keys of any file.
+
+    ``CLI_ARGS=--xformers --medvram``, ``DTYPE=bfloat16``
+    """
+    for key in _ENVIRONMENT:
+        words: list[ConfigWord] = []
+        for name, value in _variables(by_key[key]) if key in by_key else ():
+            if name.upper().endswith(_OPTIONS_IN) and value.text.lstrip().startswith("--"):
+                words += words_of(source, value.text, value.line)
+            elif settings.knows(name) and not by_key[key].mapping:
+                text = f"--{name.lower()}={value.text}"
+                words.append(msgspec.structs.replace(value, text=text))
+        yield from _optional(words)
+
+
+_OPTIONS_IN = ("ARGS", "ARGUMENTS", "OPTS", "OPTIONS", "FLAGS", "PARAMS")
+
+
+def _optional(words: list[ConfigWord]) -> Iterator[ConfigCommand]:
+    """Yield the command of options whose program stands elsewhere, where one says something."""
+    names = (word.text.lstrip("-").partition("=")[0] for word in words if word.text[:1] == "-")
+    if any(map(settings.knows, names)):
+        yield ConfigCommand((ConfigWord(OPTIONS, words[0].line, words[0].column), *words))
 
 
 def _words(source: Source, node: Node) -> list[ConfigWord]:
@@ -196,6 +248,10 @@ def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[C
             node = Node(given.text, given.line, given.column)
             yield from _script(source, node, held)
             return
+    if words[0].text.startswith("--") and not of_image(held.image):
+        for command in _optional(words):
+            yield msgspec.structs.replace(command, variables=held.variables)
+        return
     for command in word_commands(source, words, held.variables):
         known = find_launch(command.words) is not None or not of_image(held.image)
         image = ConfigWord(held.image, words[0].line, words[0].column)

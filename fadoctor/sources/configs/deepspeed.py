@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
+from fadoctor.sources.configs.kinds import DEEPSPEED
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "deepspeed"
+KIND = DEEPSPEED
 _OWN_KEYS = frozenset({
     "zero_optimization", "train_micro_batch_size_per_gpu", "zero_allow_untested_optimizer",
     "zero_force_ds_cpu_optimizer", "steps_per_print", "wall_clock_breakdown",

@@ -11,6 +11,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.place import Place
 from fadoctor.sources.configs.dtype import autocast_of, computed_dtype
 from fadoctor.sources.configs.intent import Computed, Configuration, Intent
+from fadoctor.sources.configs.kinds import ACCELERATE, DEEPSPEED, TRANSFORMERS
 from fadoctor.sources.configs.serving import SERVERS
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
 
-_PARTS = {"model": 0, "accelerate": 1, "deepspeed": 1, "fsdp": 1, "peft-adapter": 3, "shell": 3,
+_PARTS = {"model": 0, ACCELERATE: 1, DEEPSPEED: 1, "fsdp": 1, "peft-adapter": 3, "shell": 3,
           "dockerfile": 3}  # fmt: skip
 """Kinds that say less, or more, than the file of the run: what a flag of the command line says
 overrules the file, and an adapter that is loaded brings its own configuration."""
@@ -27,7 +28,7 @@ _SHARED = frozenset({"config.autocast", "config.use_dora"})
 """What every file of a run that speaks of it must say alike."""
 _UNLIKE = frozenset({"config.framework", "config.purpose", "config.model"})
 """What two files of equal weight need not agree on."""
-_FRAMEWORK, _CALLED = "config.framework", "transformers"
+_FRAMEWORK, _CALLED = "config.framework", TRANSFORMERS
 """The library that the other frameworks call: beside one of them it is not meant."""
 
 

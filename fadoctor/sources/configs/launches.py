@@ -26,6 +26,14 @@ _COMMANDS = {
     ("trl", "kto"): "trainer", ("trl", "reward"): "trainer", ("trl", "rloo"): "trainer",
 }  # fmt: skip
 """A command and its first word -> the kind whose reader knows the arguments."""
+OPTIONS = "(options)"
+"""What stands for a program that a file does not name, before options that it gives it."""
+_ALONE = {
+    OPTIONS: "", "text-generation-launcher": "server",
+    "lm_eval": "server", "lm-eval": "server", "lmms_eval": "server",
+    "lmms-eval": "server", "trtllm-serve": "server", "litgpt": "", "oumi": "", "xtuner": "",
+}  # fmt: skip
+"""Commands of which any word may follow -> the kind, "" for one whose options are those of any."""
 
 _MODULES = (
     ("vllm.entrypoints", "vllm"), ("sglang.launch_server", "sglang"), ("openrlhf.cli", "openrlhf"),
@@ -82,7 +90,8 @@ def find_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
             continue
         kind = _kind_of_command(name, following)
         if kind is not None:
-            return Launch(kind, word, words[at + 2 :], tuple(launcher), following)
+            begin = at + 1 if name in _ALONE else at + 2
+            return Launch(kind, word, words[begin:], tuple(launcher), following)
         if word.text in ("-m", "--module") and at and following:
             is_script = any(_PYTHON.fullmatch(posixpath.basename(w.text)) for w in words[:at])
             if is_script or is_accelerate or word.text == "--module" or "." in following:
@@ -127,7 +136,7 @@ def given_variables(words: tuple[ConfigWord, ...]) -> list[tuple[str, ConfigWord
 
 
 def _kind_of_command(name: str, following: str) -> str | None:
-    return "server" if name == "text-generation-launcher" else _COMMANDS.get((name, following))
+    return _ALONE[name] if name in _ALONE else _COMMANDS.get((name, following))
 
 
 def _kind_of_module(name: str) -> str | None:

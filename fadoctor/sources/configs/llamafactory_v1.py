@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import FLASH_ATTN, TRANSFORMERS
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ def recognises(source: Source) -> bool:
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
     document, said = source.content(), Said(source)
-    said.framework("transformers", document)
+    said.framework(TRANSFORMERS, document)
     said.default("config.weights_dtype", document, "auto")
     if document.get("train_dataset") is not None:
         said.default("config.purpose", document, "training")
     said.take(document, "model", "config.model", words.text)
-    said.take(document, "flash_attn", "config.attention", words.text)
+    said.take(document, FLASH_ATTN, "config.attention", words.text)
     said.take(document, "trust_remote_code", "config.trust_remote_code", words.flag)
     words.switched_on(said, document, "bf16", "config.autocast", "bf16")
     said.take(document, "peft_config.name", "config.adapter", words.text)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
+from fadoctor.sources.configs.kinds import BITSANDBYTES
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _quantization(said: Said, document: Node) -> None:
                 said.add("config.compute_dtype", return_dtype, words.dtype(return_dtype),
                          "bnb_4bit_compute_dtype")  # fmt: skip
             return
-    if method is not None and method.scalar not in (None, "bitsandbytes"):
+    if method is not None and method.scalar not in (None, BITSANDBYTES):
         said.add("config.quantization", method, str(method.scalar).lower()[:40], "quant_method")
     elif method is not None:
         said.add("config.quantization", method, Computed("it does not say how many bits"))

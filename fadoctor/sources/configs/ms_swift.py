@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
+from fadoctor.sources.configs.kinds import FLASH_ATTN, MS_SWIFT
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "ms-swift"
+KIND = MS_SWIFT
 _OWN_KEYS = frozenset({
     "attn_impl", "train_type", "tuner_type", "sft_type", "quant_bits", "rlhf_type", "swift_version",
     "target_regex", "model_id_or_path", "split_dataset_ratio", "lora_dtype",
@@ -32,7 +33,7 @@ _TRAINING = frozenset({
 def attention(node: Node) -> str | Computed:
     """Return an attention in transformers' words."""
     word = words.text(node)
-    return "flash_attention_2" if word == "flash_attn" else word
+    return "flash_attention_2" if word == FLASH_ATTN else word
 
 
 _TOPICS = (

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import FLASH_ATTN, OPENRLHF
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "openrlhf"
+KIND = OPENRLHF
 _TOPICS = (
     ("ds.attn_implementation", "config.attention", words.text),
     ("attn_implementation", "config.attention", words.text),
@@ -51,7 +52,7 @@ def read(source: Source) -> Configuration:
     said.framework(KIND, document)
     said.default("config.purpose", document, "training")
     said.take_all(document, _TOPICS)
-    words.switched_on(said, document, "flash_attn", "config.attention", "flash_attention_2")
+    words.switched_on(said, document, FLASH_ATTN, "config.attention", "flash_attention_2")
     for node in (document.get("ds") or document, document):
         words.switched_on(said, node, "load_in_4bit", "config.quantization", "4bit")
     rank = document.get("ds", "lora", "rank") or document.get("lora_rank")

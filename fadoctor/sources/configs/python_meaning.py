@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.sources.configs import words
+from fadoctor.sources.configs import kinds, words
 from fadoctor.sources.configs.intent import Computed, Intent
 from fadoctor.sources.configs.serving import SERVERS
 
@@ -207,6 +207,8 @@ class ScriptMeaning:
         return tuple(self.intents)
 
 
-FRAMEWORKS = ("vllm", "sglang", "unsloth", "transformers", "lightning", "x-transformers",
-              "diffusers", "torch")  # fmt: skip
+FRAMEWORKS = (
+    kinds.VLLM, kinds.SGLANG, kinds.UNSLOTH, kinds.TRANSFORMERS, "lightning", kinds.X_TRANSFORMERS,
+    kinds.DIFFUSERS, "torch",
+)  # fmt: skip
 """Whose words a script is written in, where it uses several: the first of these."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.configs import python_meaning as meaning
+from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.vllm import backend
 
@@ -37,6 +38,7 @@ WANTED = frozenset({
     "CrossAttender", "LLMConfig", "flash_attn_func", "flash_attn_qkvpacked_func",
     "flash_attn_kvpacked_func", "flash_attn_varlen_func", "flash_attn_varlen_qkvpacked_func",
     "flash_attn_varlen_kvpacked_func", "scaled_dot_product_attention",
+    "memory_efficient_attention",
 })  # fmt: skip
 
 
@@ -56,8 +58,8 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _ray(script, call)
     elif last.startswith("flash_attn"):
         _flash_attn(script, call)
-    elif last == "scaled_dot_product_attention":
-        _torch_attention(script, call)
+    elif last in ("scaled_dot_product_attention", "memory_efficient_attention"):
+        (_torch_attention if last[0] == "s" else _xformers)(script, call)
     elif last == "set_attn_implementation":
         script.take(call, (0, "attn_implementation"), "config.attention", meaning.text)
     elif last in ("Decoder", "Encoder", "AttentionLayers", "CrossAttender"):
@@ -94,7 +96,8 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    say_arguments(script, call, is_renamed=framework == "transformers")
+    is_its = root == "transformers" or owner.startswith("Auto")
+    say_arguments(script, call, is_renamed=is_its and not owner.startswith("Flax"))
 
 
 def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True) -> None:
@@ -205,6 +208,21 @@ def _torch_attention(script: ScriptMeaning, call: Found) -> None:
     wrong = _float32_tensors(call)
     if wrong and call.name.startswith("torch."):
         script.float32 = wrong[0], call
+
+
+def _xformers(script: ScriptMeaning, call: Found) -> None:
+    """Note the dtype of tensors that the script makes and hands xformers itself."""
+    if not call.name.startswith("xformers."):
+        return
+    given = [call.argument(key) for key in _TENSORS]
+    for one in given:
+        if one is None or one.value.kind != "tensor":
+            continue
+        dtype = words.dtype_word(one.value.name)
+        if isinstance(dtype, str):
+            script.add("config.attention", call, "xformers", call)
+            script.add("config.dtype", one, dtype, call)
+            return
 
 
 def _float32_tensors(call: Found) -> list[Argument]:

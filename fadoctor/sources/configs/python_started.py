@@ -43,7 +43,7 @@ def _commands(source: Source, script: ScriptMeaning, call: Found) -> Iterator[Co
     if call.form != "call" or call.name not in _NAMES or given is None:
         return
     line = script.line_of(given.line)
-    if given.value.kind == "list":
+    if given.value.items:  # a list, and one to which more words may be added
         words = [_word(script, item) for item in given.value.items]
         commands = word_commands(source, words) if words else []
     elif isinstance(given.value.literal, str):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import python_meaning as meaning
 from fadoctor.sources.configs.intent import Computed
+from fadoctor.sources.configs.kinds import DEEPSPEED, TRANSFORMERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ def say(script: ScriptMeaning, found: Sequence[Found]) -> None:
     loads = [call for call in found if call.form == "call" and _LOADS.fullmatch(call.name)]
     asked = [call for call in loads if _asks_for_flash(call)]
     if len(loads) == len(asked) == 1 and _is_open_to_default(script, found):
-        script.add("config.dtype_left_to", asked[0], "transformers", asked[0])
+        script.add("config.dtype_left_to", asked[0], TRANSFORMERS, asked[0])
 
 
 def _asks_for_flash(call: Found) -> bool:
@@ -80,7 +81,7 @@ def _is_open_to_default(script: ScriptMeaning, found: Sequence[Found]) -> bool:
 def _may_cast(call: Found) -> bool:
     """Return whether a call may change the dtype of a model: an engine, or a cast to a variable."""
     last = call.name.rpartition(".")[2]
-    if last in WANTED or call.argument("deepspeed", "fsdp", "fsdp_config") is not None:
+    if last in WANTED or call.argument(DEEPSPEED, "fsdp", "fsdp_config") is not None:
         return True
     moved = call.arguments if last == "to" else ()
     return not all(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fadoctor.model.errors import UnknownKindError, UsageError, did_you_mean
+import msgspec
+
+from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import READERS
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fadoctor.sources.configs.intent import Configuration
 
@@ -36,10 +40,40 @@ def read_configurations(
     if len(names) > FILE_LIMIT:
         raise UsageError(f"more than {FILE_LIMIT} files with --config")
     texts = held or {}
-    return tuple(
+    found = tuple(
         _read(Source(name, texts[name]) if name in texts else open_source(name, fence), kind)
         for name in names
     )
+    beside = () if held or kind else tuple(_beside(found, fence))
+    return (*found, *beside)
+
+
+def _beside(given: Sequence[Configuration], fence: str) -> Iterator[Configuration]:
+    """Yield what a model or an adapter says of itself, where a file names its folder beside it."""
+    names = {os.path.normpath(each.file) for each in given}
+    tried = 0
+    for each in given:
+        models = [i.value for i in each.intents if i.name == "config.model"]
+        for model in dict.fromkeys(model for model in models if isinstance(model, str)):
+            for kind, base in _OF_MODELS.items():
+                name = os.path.normpath(
+                    os.path.join(os.path.dirname(each.file), model, base)  # noqa: PTH118, PTH120
+                )
+                tried += 1
+                if name in names or tried > FILE_LIMIT or not os.path.isfile(name):  # noqa: PTH113
+                    continue
+                names.add(name)
+                with suppress(InputError):
+                    source = open_source(name, fence)
+                    reader = import_module(READERS[kind])
+                    if reader.recognises(source):
+                        read: Configuration = reader.read(source)
+                        note = f"{each.file}: {name}, which it names, is read with it"
+                        yield msgspec.structs.replace(read, notes=(*read.notes, note))
+
+
+_OF_MODELS = {"model": "config.json", "peft-adapter": "adapter_config.json"}
+"""Kind -> the file that a folder of a model has."""
 
 
 def _read(source: Source, kind: str) -> Configuration:

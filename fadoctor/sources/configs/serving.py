@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import SGLANG, VLLM
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.words import Topics
     from fadoctor.syntax.tree import Node
 
-SERVERS = ("vllm", "sglang")
+SERVERS = (VLLM, SGLANG)
 """Frameworks that serve: beside a training in the same script they are not what is judged."""
 
 

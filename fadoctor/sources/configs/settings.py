@@ -6,6 +6,7 @@ file only those keys are read that mean the same wherever they stand, and a note
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from fadoctor.sources.configs.words import Said
 from fadoctor.syntax.tree import NODE_LIMIT, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.sources.configs.source import Source
 
@@ -107,7 +108,10 @@ def _renamed(document: Node, depth: int = 0) -> Node:
 
 
 def entries(document: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
-    """Yield the path and the node of every entry, through lists too; at most `NODE_LIMIT`."""
+    """Yield the path and the node of every entry, through lists too; at most `NODE_LIMIT`.
+
+    What is saved, logged or read from a data set is computed in another dtype: it is left out.
+    """
     waiting: list[tuple[tuple[str, ...], Node]] = [((), document)]
     met = 0
     while waiting and met < NODE_LIMIT:
@@ -115,42 +119,83 @@ def entries(document: Node) -> Iterator[tuple[tuple[str, ...], Node]]:
         met += 1
         if path:
             yield path, node
+        if path and path[-1] in _APART:
+            continue
         below = [((*path[-3:], _plain(key)), each) for key, each in node.mapping.items()]
         waiting += [*((path, item) for item in reversed(node.items)), *reversed(below)]
 
 
-def say(said: Said, document: Node, framework: str = ANY) -> None:
-    """Note what the keys of a document say, those of the framework and those of any."""
+_APART = frozenset((
+    "save", "saving", "export", "logging", "logger", "data", "dataset", "datasets", "tokenizer",
+    "checkpoint", "checkpoints", "checkpointing", "vae", "optimizer",
+))  # fmt: skip
+"""Parts of a configuration whose dtype is not that of the computation."""
+
+
+def knows(option: str) -> bool:
+    """Return whether a key, or an option of a command line, means the same in any file."""
+    return any(key.framework == ANY for key in _keys().get(_plain(option), ()))
+
+
+def say(said: Said, document: Node, framework: str = ANY) -> tuple[int, ...]:
+    """Note what the keys of a document say, those of the framework and those of any.
+
+    Return the lines of the keys whose values are known, a switch that is off as well.
+    """
     table = _keys()
+    met: dict[int, None] = {}
     for path, node in entries(document):
         for key in table.get(path[-1], ()):
             if key.framework in (framework, ANY) and path[-len(key.path) :] == key.path:
-                _meant(said, node, key)
+                if _meant(said, _resolved(document, node), key):
+                    met[node.line] = None
                 break
+    return tuple(met)
 
 
-def _meant(said: Said, node: Node, key: _Key) -> None:
-    """Note what one key says; a value that is none of its words says nothing."""
+def _resolved(document: Node, node: Node) -> Node:
+    """Return a value in the place of its interpolation: ``${trainer.precision}``."""
+    for _ in range(_STEPS):
+        found = _INTERPOLATION.fullmatch(str(node.scalar)) if node.scalar is not None else None
+        other = document.get(*found[1].split(".")) if found else None
+        if other is None or other.scalar is None:
+            break
+        node = msgspec.structs.replace(node, value=other.scalar)
+    return node
+
+
+_STEPS = 4
+# ${trainer.precision}, ${model.dtype}; not ${oc.env:DTYPE}
+_INTERPOLATION = re.compile(r"\$\{([A-Za-z_][\w.]{0,200})\}")
+
+
+def _meant(said: Said, node: Node, key: _Key) -> bool:
+    """Note what one key says; return whether its value is one of its words."""
     written = ".".join(key.path)
+    value: object = None
     if words.is_open(node):
-        said.add(_OPEN.get(key.says, "config.attention"), node, None, written)
-    elif key.says == "precision":
+        said.add(_OPEN[key.says], node, None, written)
+        return True
+    if key.says == "precision":
         what, value = PRECISIONS.get(str(node.scalar).strip().lower(), ("", None))
         if what:
             said.add(_OPEN[what], node, value, written)
-    elif key.says in ("bf16", "fp16"):
-        _switch(said, node, key.says)
-    elif key.says == "switch":
-        if words.flag(node) is True:
-            said.add("config.attention", node, key.value, written)
-    elif key.says in ("attention", "kv"):
-        if isinstance(node.scalar, str) and node.scalar.strip():
-            value = node.scalar.strip()
-            said.add(_OPEN[key.says], node, _FLASH.get(value, value)[:120], written)
+        return bool(what)
+    if key.says in ("bf16", "fp16"):
+        return _switch(said, node, key.says)
+    if key.value:  # a switch that stands for a value
+        switch = words.flag(node)
+        if switch is True:
+            said.add(_OPEN[key.says], node, key.value, written)
+        return isinstance(switch, bool)
+    if key.says in ("attention", "kv"):
+        text = node.scalar.strip() if isinstance(node.scalar, str) else ""
+        value = _FLASH.get(text, text)[:120]
     else:
-        dtype = words.dtype(node)
-        if isinstance(dtype, str):
-            said.add(_OPEN[key.says], node, dtype, written)
+        value = words.dtype(node)
+    if isinstance(value, str) and value:
+        said.add(_OPEN[key.says], node, value, written)
+    return isinstance(value, str) and bool(value)
 
 
 _OPEN = {
@@ -163,7 +208,7 @@ _OPEN = {
 _FLASH = {"flash": "flash_attention_2"}
 
 
-def _switch(said: Said, node: Node, name: str) -> None:
+def _switch(said: Said, node: Node, name: str) -> bool:
     """Note a switch; ``bf16: {enabled: true}`` is one as well."""
     inner = node.get("enabled")
     switch = words.flag(inner if inner is not None else node)
@@ -172,6 +217,7 @@ def _switch(said: Said, node: Node, name: str) -> None:
         said.add("config.autocast", inner or node, name, name)
     elif switch is False:
         said.add(f"config.{name}", inner or node, value=False, key=name)
+    return isinstance(switch, bool)
 
 
 def finished(said: Said, document: Node) -> None:
@@ -184,9 +230,9 @@ def finished(said: Said, document: Node) -> None:
         said.add("config.autocast", document, Computed("the file does not say how it runs"))
 
 
-def recognised(said: Said) -> str:
+def recognised(said: Said, met: Iterable[int]) -> str:
     """Return the note on what was read of a file of no known kind."""
-    lines = sorted({each.place.line for each in said.intents if each.written})
+    lines = sorted(met)
     shown = ", ".join(map(str, lines[:_LINES_SHOWN]))
     more = " and more" if len(lines) > _LINES_SHOWN else ""
     of = "line" if len(lines) == 1 else "lines"
@@ -199,19 +245,14 @@ def looked_for() -> str:
 
 
 def recognises(source: Source) -> bool:
-    """Return whether a key that means the same everywhere says something."""
+    """Return whether it has a key that means the same everywhere."""
     document = source.document()
-    if document is None:
-        return False
-    said = Said(source)
-    say(said, document)
-    return bool(said.intents)
+    return document is not None and bool(say(Said(source), document))
 
 
 def read(source: Source) -> Configuration:
     """Return what its keys say."""
     document, said = source.content(), Said(source)
-    say(said, document)
-    note = recognised(said)
+    note = recognised(said, say(said, document))
     finished(said, document)
     return Configuration(source.name, KIND, tuple(said.intents), notes=(note,))

@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
+from fadoctor.sources.configs.kinds import SGLANG
 from fadoctor.sources.configs.serving import read_arguments, underscored
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration
     from fadoctor.sources.configs.source import Source
 
-KIND = "sglang"
+KIND = SGLANG
 _OWN_KEYS = frozenset({
     "model_path", "mem_fraction_static", "tp_size", "tp", "context_length", "schedule_policy",
     "chunked_prefill_size", "prefill_attention_backend", "decode_attention_backend",

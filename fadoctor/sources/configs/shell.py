@@ -12,6 +12,14 @@ from fadoctor.sources.configs import READERS, settings
 from fadoctor.sources.configs import words as meaning
 from fadoctor.sources.configs.arguments import CALLERS, Arguments, read_arguments
 from fadoctor.sources.configs.intent import Computed, Configuration, Intent
+from fadoctor.sources.configs.kinds import (
+    ACCELERATE,
+    DEEPSPEED,
+    LLAMAFACTORY,
+    MS_SWIFT,
+    TORCHTUNE,
+    VLLM,
+)
 from fadoctor.sources.configs.launches import Launch, find_launch, given_variables
 from fadoctor.sources.configs.serving import SERVERS
 from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
@@ -137,7 +145,7 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
     files = _files(loose, arguments)
     if launch.launcher:
         options, _ = read_arguments(source, launch.launcher)
-        read_options: Configuration = import_module(READERS["accelerate"]).read(options)
+        read_options: Configuration = import_module(READERS[ACCELERATE]).read(options)
         intents += read_options.intents
         files += _files((), options)
     # the arguments of its own caller count as none: the script is read as it stands
@@ -146,7 +154,7 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
         intents = [each for each in intents if each.written]
     return [_as_written(each, (*launch.launcher, *launch.arguments)) for each in intents], [
         *files,
-        *meaning.named_files(arguments.tree, "deepspeed"),
+        *meaning.named_files(arguments.tree, DEEPSPEED),
     ]
 
 
@@ -170,7 +178,7 @@ def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
         said = [each for each in trainer.read(arguments).intents if each.written]
         intents = tuple(each for each in said if each.name != "config.framework")
     if "mixed_precision" in keys:
-        accelerate: Configuration = import_module(READERS["accelerate"]).read(arguments)
+        accelerate: Configuration = import_module(READERS[ACCELERATE]).read(arguments)
         intents += accelerate.intents
     return tuple(_at_program(each, program, arguments.name) for each in intents)
 
@@ -185,11 +193,11 @@ def _completed(launch: Launch, arguments: Arguments, loose: tuple[ConfigWord, ..
     """Return the arguments with what the command itself says: that it trains, which model."""
     mapping = dict(arguments.tree.mapping)
     here = launch.program
-    if launch.kind == "torchtune":
+    if launch.kind == TORCHTUNE:
         mapping.pop("config", None)
-    if launch.kind in ("ms-swift", "llamafactory") and launch.verb in _TRAINS:
+    if launch.kind in (MS_SWIFT, LLAMAFACTORY) and launch.verb in _TRAINS:
         mapping.setdefault("do_train", Node(value=True, line=here.line, column=here.column))
-    if launch.kind == "vllm" and launch.verb == "serve" and loose:
+    if launch.kind == VLLM and launch.verb == "serve" and loose:
         mapping.setdefault("model", Node(loose[0].text, loose[0].line, loose[0].column))
     return Arguments(arguments.name, "", msgspec.structs.replace(arguments.tree, value=mapping))
 

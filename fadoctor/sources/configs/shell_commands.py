@@ -66,7 +66,7 @@ def read_commands(
 
 def _kept(places: _Places, commands: Iterable[syntax.ShellCommand]) -> Iterable[ConfigCommand]:
     """Yield the commands that start something, or set variables for what is started."""
-    for each in commands:
+    for each in _with_options(commands):
         variables = tuple(
             (one.name, places.word(one.value))
             for one in each.assignments
@@ -77,6 +77,25 @@ def _kept(places: _Places, commands: Iterable[syntax.ShellCommand]) -> Iterable[
             words = tuple(map(places.word, each.words))
             is_called = each.depends is not syntax.Depends.CALLER
             yield ConfigCommand(words, variables, is_sure, is_called)
+
+
+def _with_options(commands: Iterable[syntax.ShellCommand]) -> Iterable[syntax.ShellCommand]:
+    """Yield commands, with the options that a list over several lines has in lines of their own.
+
+    ``ARGS="<newline>--bf16 True<newline>"; bash -c "train.py $ARGS"``: no program begins with
+    ``--``, so they are meant for the command before them.
+    """
+    held: syntax.ShellCommand | None = None
+    for each in commands:
+        is_more = each.is_given and bool(each.words) and each.words[0].text.startswith("--")
+        if is_more and held is not None and held.words:
+            held = msgspec.structs.replace(held, words=(*held.words, *each.words))
+            continue
+        if held is not None:
+            yield held
+        held = each
+    if held is not None:
+        yield held
 
 
 class _Places:

@@ -8,7 +8,6 @@ from fadoctor.syntax.toml_tree import read_toml as read_tree
 from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
 
 if TYPE_CHECKING:
-    from fadoctor.syntax.data_tree import Node as Data
     from fadoctor.syntax.source import Source
 
 
@@ -24,28 +23,29 @@ class _Reader:
         self.count = 0
 
     def document(self) -> Node:
-        return self._node(self.tree.root, self.tree.root.at, 0)
+        return self._node(self.tree.root, 0, 0)
 
-    def _node(self, data: Data, at: int, depth: int) -> Node:
+    def _node(self, data: Node, at: int, depth: int) -> Node:
         """Return a value with the place of its key, or where it has none its own."""
-        place = self.tree.place_at(at)
+        line, column = self.tree.position(at)
         self.count += 1
         if self.count > NODE_LIMIT:
-            raise self.source.error(f"more than {NODE_LIMIT:,} values", line=place.line)
+            raise self.source.error(f"more than {NODE_LIMIT:,} values", line=line)
         if depth > DEPTH_LIMIT:
-            raise self.source.error(f"more than {DEPTH_LIMIT} levels deep", line=place.line)
+            raise self.source.error(f"more than {DEPTH_LIMIT} levels deep", line=line)
         value = data.value
         if isinstance(value, list):
-            items = tuple(self._node(each, each.at, depth + 1) for each in value)
-            return Node(items, place.line, place.column)
+            items = tuple(self._node(each, self.tree.offset(each), depth + 1) for each in value)
+            return Node(items, line, column)
         if not isinstance(value, dict):
-            return Node(value, place.line, place.column)
-        is_inline = self.source.text.startswith("{", data.at)
+            return Node(value, line, column)
+        is_inline = self.source.text.startswith("{", self.tree.offset(data))
         entries = {
-            key: self._node(each, each.at if is_inline else self._key(each.at), depth + 1)
+            key: self._node(each, begin if is_inline else self._key(begin), depth + 1)
             for key, each in value.items()
+            for begin in (self.tree.offset(each),)
         }
-        return Node(entries, place.line, place.column)
+        return Node(entries, line, column)
 
     def _key(self, at: int) -> int:
         """Return where the line begins in which a value stands: with its key."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import TORCHTUNE
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "torchtune"
+KIND = TORCHTUNE
 _TRAINING = ("optimizer", "loss", "epochs")
 _TOPICS = (
     ("dtype", "config.weights_dtype", words.loaded_dtype),
@@ -36,7 +37,7 @@ def recognises(source: Source) -> bool:
     if document is None:
         return False
     parts = (each.get("_component_") for each in document.mapping.values())
-    return any(part is not None and "torchtune" in str(part.scalar) for part in parts)
+    return any(part is not None and TORCHTUNE in str(part.scalar) for part in parts)
 
 
 def read(source: Source) -> Configuration:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.deepspeed import say_precision
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import DEEPSPEED, TRANSFORMERS
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def recognises(source: Source) -> bool:
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
     document, said = source.content(), Said(source)
-    said.framework("transformers", document)
+    said.framework(TRANSFORMERS, document)
     said.default("config.purpose", document, "training")
     said.take_all(document, _TOPICS)
     is_trl = not _TRL.isdisjoint(document.mapping)
@@ -82,9 +83,9 @@ def read(source: Source) -> Configuration:
     for key, value in (("load_in_4bit", "4bit"), ("load_in_8bit", "8bit")):
         words.switched_on(said, document, key, "config.quantization", value)
     words.switched_on(said, document, "use_peft", "config.adapter", "lora")
-    if (deepspeed := document.get("deepspeed")) is not None and deepspeed.mapping:
+    if (deepspeed := document.get(DEEPSPEED)) is not None and deepspeed.mapping:
         say_precision(said, deepspeed, "deepspeed.")
-    named = words.named_files(document, "deepspeed", "fsdp_config")
+    named = words.named_files(document, DEEPSPEED, "fsdp_config")
     return Configuration(source.name, KIND, tuple(said.intents), named=named)
 
 

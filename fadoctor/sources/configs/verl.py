@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Configuration
+from fadoctor.sources.configs.kinds import VERL
 from fadoctor.sources.configs.words import Said
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "verl"
+KIND = VERL
 _ACTOR = "actor_rollout_ref"
 _TOPICS = (
     (f"{_ACTOR}.model.override_config.attn_implementation", "config.attention", words.text),

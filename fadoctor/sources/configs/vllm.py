@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import words
+from fadoctor.sources.configs.kinds import VLLM
 from fadoctor.sources.configs.serving import read_arguments, underscored
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
     from fadoctor.syntax.tree import Node
 
-KIND = "vllm"
+KIND = VLLM
 _OWN_KEYS = frozenset({
     "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "served_model_name",
     "max_num_seqs", "enforce_eager", "max_num_batched_tokens", "enable_prefix_caching",

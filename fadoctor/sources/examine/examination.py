@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ from fadoctor.model.fact import Known
 from fadoctor.processes.beside import beside
 from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved
 from fadoctor.sources.examine.request import refuse_two_targets
+from fadoctor.sources.probes import MACHINE_PROBES, PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,11 +102,18 @@ class Examination:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
             return saved(self._request, knowledge, self._complaints)
+        self._load_probes()
         self._wait()
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
         return found
+
+    def _load_probes(self) -> None:
+        """Load what reads facts while the target's Python starts: its thread would do so after."""
+        is_planned = self._request.requirements or self._request.new
+        for module, _ in (MACHINE_PROBES if is_planned else PROBES).values():
+            import_module(module)
 
     def _for_assumed(self, found: Environment) -> Environment:
         """Decide for what is assumed what was decided for this machine and its Python."""

@@ -93,6 +93,7 @@ def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environ
     from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415
     from fadoctor.sources.probes.collect import collect  # noqa: PLC0415
     from fadoctor.sources.probes.nvml import nvml_command  # noqa: PLC0415
+    from fadoctor.sources.probes.registry import live_registry  # noqa: PLC0415
     from fadoctor.sources.probes.world import World  # noqa: PLC0415
     from fadoctor.sources.targets.default_environment import own_interpreter  # noqa: PLC0415
     from fadoctor.sources.targets.discover import TargetRequest, discover  # noqa: PLC0415
@@ -113,7 +114,9 @@ def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environ
         if request.python or request.site_packages or not may_be_none:
             raise
         is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
-    world = World(target, environ, once, _system(), thorough=request.thorough)
+    world = World(
+        target, environ, once, _system(), thorough=request.thorough, registry=live_registry()
+    )
     found = collect(world, MACHINE_PROBES) if is_planned else collect(world)
     if is_planned and not request.requirements:
         new = msgspec.structs.replace(target, kind=NEW)

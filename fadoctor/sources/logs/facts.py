@@ -17,6 +17,7 @@ from fadoctor.sources.pasted.claims import RUNTIME, Claim
 from fadoctor.sources.pasted.claims import PastedLine as PlainLine
 from fadoctor.sources.pasted.cleaning import is_fence, plain
 from fadoctor.sources.pasted.combine import CombinedClaims, is_short_for
+from fadoctor.sources.pasted.package_lists import TOOL as LISTS
 from fadoctor.sources.pasted.report import claims_in
 from fadoctor.sources.pasted.whole_names import with_whole_names
 from fadoctor.sources.targets.derived import derive
@@ -40,20 +41,23 @@ class LogFacts(msgspec.Struct, frozen=True):
     """Known is what the log says; all else is Unknown."""
     named: dict[str, Fact]
     """What is Known of it, by name, before anything follows from it."""
+    reported: frozenset[int] = frozenset()
+    """Numbers of the lines that belong to the reports of tools."""
 
 
 def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     """Return the facts that a log holds. What it says in two ways is Unknown."""
     ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
     read = plain_lines(ends)
-    combined = stated(read, name, matrix)
+    reported = tuple(claims_in(read))
+    combined = _beside_reports(reported, read, name, matrix)
     named: dict[str, Fact] = {
         key: fact for key, fact in combined.facts.items() if isinstance(fact, Known)
     }
     target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
     facts, _ = completed(combined, read, matrix)
     environment = Environment(__version__, target, facts)
-    return LogFacts(derive(environment, matrix), named)
+    return LogFacts(derive(environment, matrix), named, _lines_of(reported))
 
 
 def plain_lines(lines: Iterable[Line]) -> list[PlainLine]:
@@ -67,10 +71,29 @@ def stated(lines: Sequence[PlainLine], name: str, matrix: Matrix) -> CombinedCla
 
     A report of a tool counts more than a pair of name and value, and that more than a sentence.
     """
-    claims = [*claims_in(lines)]
+    return _beside_reports(claims_in(lines), lines, name, matrix)
+
+
+def _beside_reports(
+    reported: Iterable[Claim], lines: Sequence[PlainLine], name: str, matrix: Matrix
+) -> CombinedClaims:
+    """Return what the reports of tools state, and what lines add."""
+    claims = [*reported]
     for others in (claims_in(lines, LINES), mentions(lines, matrix.tables)):
         claims += _agreed(_beside(claims, others))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)
+
+
+def _lines_of(reported: Iterable[Claim]) -> frozenset[int]:
+    """Return the numbers of lines that belong to the reports of tools, which tell no problem."""
+    of_tool: dict[str, list[int]] = {}
+    for claim in reported:
+        of_tool.setdefault(claim.tool, []).append(claim.line)
+    found: set[int] = set()
+    for tool, numbers in of_tool.items():
+        # A list of packages says nothing of the lines between two of its own.
+        found.update(numbers if tool == LISTS else range(min(numbers), max(numbers) + 1))
+    return frozenset(found)
 
 
 def _subject(name: str) -> str:

@@ -51,7 +51,7 @@ _WORDS = (
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'\"*:=\s]{0,60}v?\d")
 """What stands where the version of a package does, from the first word of its name on."""
 
 SHORT = 4
@@ -61,11 +61,12 @@ IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
 """What stands between a name and the version that it has, in words."""
 
 _PACKAGE_FORMS = (
-    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch+cuda 2.6.0 | torch版本是2.1.2
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0"
     (
-        rf"(?:^|(?<=[\s,(*`|\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
-        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?`?"
-        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s?(?:{IS})\s?|版)"
+        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
+        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
+        rf"|\s?(?:{IS})\s?|版)"
         rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3

@@ -23,5 +23,6 @@ READERS: tuple[str, ...] = (
     "fadoctor.sources.manifests.script",
     "fadoctor.sources.manifests.setup_cfg",
     "fadoctor.sources.manifests.install_script",
+    "fadoctor.sources.manifests.command_files",
     "fadoctor.sources.manifests.requirements_txt",
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND, EXPLICIT = "conda-lock.yml", "conda explicit list"
 _LINE_LIMIT = 100_000
@@ -67,7 +67,7 @@ def _lock(source: Source) -> Manifest:
         found += [(each, platform) for each in draft.requirements[before:]]
     draft.requirements = merged(found)
     only_one_cuda(draft)
-    only_named(draft, tree, "what other categories need", optional, 0)
+    only_named(draft, 1, "what other categories need", optional)
     return draft.manifest()
 
 

@@ -47,11 +47,14 @@ if TYPE_CHECKING:
     from fadoctor.syntax.shell_events import Redirection
 
 _INSTALLER = re.compile(
-    r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b[^\n]{0,200}"
-    r"\b(?:install|sync|add|create|update)\b"
+    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}PIP\w{0,20})"
+    r"[^\n]{0,200}\b(?:install|sync|add|create|update)\b"
 )
-_PIP = re.compile(r"pip[\d.]*")
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+# pip3.11, and what a variable names: $VENV_PIP, ${PYTHON_BIN}
+_PIP = re.compile(r"pip[\d.]*|\$\{?\w{0,60}(?:PIP|pip)\d{0,2}\}?")
+_PYTHON = re.compile(
+    r"(?:python|pypy)[\d.]*(?:\$\{?\w{1,60}\}?)?|\$\{?\w{0,60}(?:PYTHON|python)\w{0,30}\}?"
+)
 _CONDA = frozenset(("conda", "mamba", "micromamba"))
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|\.{0,2}/|\.$|~/).{0,4000}|.{1,400}\.(?:whl|tar\.gz|zip)"
@@ -308,7 +311,7 @@ class Installs:
             return
         place = self.text.place(word.at)
         files = " or ".join(_LOCKS[name, verb])
-        self.stage.note(place.line, f"{name} {verb}: there is no {files} beside the Dockerfile")
+        self.stage.note(place.line, f"{name} {verb}: there is no {files} beside this file")
 
     def conda(self, words: tuple[FilledWord, ...]) -> None:
         """Install what ``conda install`` and ``conda create`` name."""

@@ -10,7 +10,6 @@ from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.sources.manifests.tree import ManifestTree
 
 _NOTE_LIMIT = 50
 
@@ -77,7 +76,7 @@ class Draft:
         )
 
 
-def only_named(draft: Draft, tree: ManifestTree, what: str, names: list[str], at: int) -> None:
+def only_named(draft: Draft, line: int, what: str, names: list[str]) -> None:
     """Note packages that are installed only where somebody asks for their group.
 
     `what`: such as "the extra train"; then the option that takes it is named.
@@ -86,4 +85,4 @@ def only_named(draft: Draft, tree: ManifestTree, what: str, names: list[str], at
         shown = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
         _, kind, name = f"{what}  ".split(" ", 2)
         option = f"; --{kind} {name.strip()} takes it" if kind in ("extra", "group") else ""
-        draft.note(tree.place_at(at).line, f"{what} is not asked for by default: {shown}{option}")
+        draft.note(line, f"{what} is not asked for by default: {shown}{option}")

@@ -21,7 +21,7 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Requirement
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 # 2.7.1, as most are: a tenth of the time of a parser
 _PLAIN = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.packages import TORCH
 from fadoctor.sources.manifests import requirements_txt
 from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.isolated import marked_by_new
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.yaml_tree import read_yaml
 from fadoctor.sources.probes.metadata import clean_url
 
 if TYPE_CHECKING:
-    from fadoctor.sources.manifests.planned import Manifest
+    from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "environment.yml"
 _NAME = re.compile(
@@ -59,7 +61,23 @@ def read(source: Source) -> Manifest:
             raise tree.error(item, problem)
     for name, node in tree.table(tree.root, "variables").items():
         draft.variables[name] = Setting(tree.text(node), tree.place(node))
+    draft.requirements = _on_top(draft)
     return draft.manifest()
+
+
+def _on_top(draft: Draft) -> list[Requirement]:
+    """Return what is asked for; pip builds what it has no wheel of beside the torch of conda."""
+    torch = [each for each in draft.requirements if each.name == TORCH]
+    if not any(each.manager == "conda" for each in torch) or _NOT_ISOLATED.search(
+        draft.source.text
+    ):
+        return draft.requirements
+    return [
+        each if each.manager == "conda" else marked_by_new([each])[0] for each in draft.requirements
+    ]
+
+
+_NOT_ISOLATED = re.compile(r"no[-_]build[-_]isolation", re.IGNORECASE)
 
 
 def _pip(draft: Draft, tree: ManifestTree, item: Node) -> None:
@@ -73,7 +91,7 @@ def _pip(draft: Draft, tree: ManifestTree, item: Node) -> None:
         end = 0
         for line in tree.items(node):
             said = tree.as_text(line)
-            at = text.find(said, line.at)
+            at = text.find(said, tree.offset(line))
             if at < 0 or "\n" in said:
                 raise tree.error(line, "a requirement that is folded or has escapes in it")
             kept.append(_NO_MARKS.sub(" ", text[end:at]) + said)

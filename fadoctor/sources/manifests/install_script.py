@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.manifests.docker_installs import (
-    FOR_A_CONDITION,
-    Installs,
-    is_installer,
-    shared_by,
-)
+from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
 from fadoctor.sources.manifests.draft import Draft
-from fadoctor.sources.manifests.planned import UNSEEN_BASE
+from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
 from fadoctor.sources.manifests.planned_stage import Stage
 from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.notebook import in_lines, read_notebook
@@ -62,11 +57,18 @@ def read(source: Source) -> Manifest:
     draft.python, draft.facts = stage.python, stage.facts
     for line, note in stage.notes:
         draft.note(line, note)
-    if not draft.requirements and not any(FOR_A_CONDITION in note for _, note in stage.notes):
+    if not draft.requirements and not stage.notes:
         raise source.error("has no command that installs packages, as far as they can be followed")
-    if not _FRESH.search(script):
+    if not is_fresh(script):
         draft.notes.append(UNSEEN_BASE)
+    elif any(map(is_unfollowed, draft.notes)):
+        draft.notes.append(UNSEEN_REST)
     return draft.manifest()
+
+
+def is_fresh(script: str) -> bool:
+    """Return whether a script makes the environment into which it installs."""
+    return _FRESH.search(script) is not None
 
 
 def _cells(source: Source, draft: Draft) -> str:

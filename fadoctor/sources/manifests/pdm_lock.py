@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "pdm.lock"
 
@@ -52,7 +52,7 @@ def read(source: Source) -> Manifest:
             )
         found[package.name, package.specifier] = package
     draft.requirements = list(found.values())
-    only_named(draft, tree, "what other groups need", others, 0)
+    only_named(draft, 1, "what other groups need", others)
     draft.python = _python(tree)
     return draft.manifest()
 

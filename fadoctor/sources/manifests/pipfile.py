@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND, LOCK = "Pipfile", "Pipfile.lock"
 _DEFAULT = frozenset(("packages", "default"))
@@ -64,7 +64,7 @@ def read(source: Source) -> Manifest:
             for name, wish in asked.items():
                 draft.requirements.append(_package(tree, name, wish, indexes))
         else:
-            only_named(draft, tree, f"the group {group}", list(asked), node.at)
+            only_named(draft, node.line, f"the group {group}", list(asked))
     _python(draft, tree, meta)
     return draft.manifest()
 

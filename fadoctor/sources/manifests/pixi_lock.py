@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "pixi.lock"
 _FORMATS = frozenset(("4", "5", "6"))

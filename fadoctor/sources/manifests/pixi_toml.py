@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "pixi.toml"
 _TABLES = ("dependencies", "pypi-dependencies")
@@ -58,7 +58,7 @@ def read_pixi(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
     for name, node in features.items():
         if name not in default:
             asked = [each for table in _TABLES for each in tree.table(node, table)]
-            only_named(draft, tree, f"the feature {name}", asked, node.at)
+            only_named(draft, node.line, f"the feature {name}", asked)
 
 
 def chosen_environment(draft: Draft, tree: ManifestTree, environments: dict[str, Node]) -> str:

@@ -33,12 +33,25 @@ UNSEEN_BASE = "what is there before these commands run, is not known"
 """The note on commands that install into an environment that is there already."""
 
 
+UNSEEN_REST = "what the lines install that were not followed, is not known"
+"""The note on commands of which not all could be followed."""
+
+
 def speaks_of_image(note: str) -> bool:
     """Return whether a note is one on an image, or what else is there, that nobody knows."""
-    if note == UNSEEN_BASE:
+    if note in (UNSEEN_BASE, UNSEEN_REST):
         return True
     is_unsaid = _IMAGE in note and note.endswith(_UNSAID)
     return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
+
+
+_UNFOLLOWED = (" not followed: ", " is not read", " holds is not known", ": there is no ",
+               " was not fetched", ", so not followed")  # fmt: skip
+
+
+def is_unfollowed(note: str) -> bool:
+    """Return whether a note says that something is installed that could not be read."""
+    return any(words in note for words in _UNFOLLOWED)
 
 
 class Requirement(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "poetry.lock"
 
@@ -43,7 +43,7 @@ def read(source: Source) -> Manifest:
         is_optional = flag is not None and flag.value is True
         (optional if is_optional else draft.requirements).append(found)
     left = _of_extras(draft, tree, optional)
-    only_named(draft, tree, "what only extras need", left, 0)
+    only_named(draft, 1, "what only extras need", left)
     python = tree.find(tree.root, "metadata", "python-versions")
     if python is not None:
         said = poetry_range(tree.as_text(python))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "pylock.toml"
 _NAME = re.compile(r"pylock(?:\.[^.]{1,200})?\.toml")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
@@ -93,7 +93,7 @@ def _extras(draft: Draft, tree: ManifestTree) -> None:
     for name, node in tree.table(tree.root, "project", "optional-dependencies").items():
         if normalise_name(name) not in taken:
             asked = [each.name for each in extras[name]]
-            only_named(draft, tree, f"the extra {name}", asked, node.at)
+            only_named(draft, node.line, f"the extra {name}", asked)
 
 
 def _groups(draft: Draft, tree: ManifestTree) -> None:
@@ -105,7 +105,7 @@ def _groups(draft: Draft, tree: ManifestTree) -> None:
         if draft.takes_group(name) or name in default:
             draft.requirements += asked
         else:
-            only_named(draft, tree, f"the group {name}", [each.name for each in asked], node.at)
+            only_named(draft, node.line, f"the group {name}", [each.name for each in asked])
 
 
 def _group(

@@ -15,7 +15,7 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 
 def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
@@ -33,7 +33,7 @@ def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
             ]
             continue
         names = [_name(tree, item) for item in tree.items(node)]
-        only_named(draft, tree, f"the group {group}", names, node.at)
+        only_named(draft, node.line, f"the group {group}", names)
     for name, node in tree.table(pdm, "resolution", "overrides").items():
         _override(draft, tree, normalise_name(name), node)
 

@@ -23,7 +23,7 @@ from fadoctor.sources.probes.metadata import normalise_name
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 
 def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
@@ -34,7 +34,7 @@ def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
         group = tree.table(node, "dependencies")
         optional = tree.find(node, "optional")
         if not draft.takes_group(name) and optional is not None and optional.value is True:
-            only_named(draft, tree, f"the group {name}", list(group), node.at)
+            only_named(draft, node.line, f"the group {name}", list(group))
         else:
             tables.append(group)
     taken = _of_extras(draft, tree, poetry)
@@ -101,7 +101,7 @@ def _wishes(
             continue
         optional = tree.find(item, "optional")
         if optional is not None and optional.value is True and name not in named[1]:
-            only_named(draft, tree, "what is optional", [name], item.at)
+            only_named(draft, item.line, "what is optional", [name])
             continue
         found.append(Requirement(name=name, **_fields(tree, item, indexes)))
     return found

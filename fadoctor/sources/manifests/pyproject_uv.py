@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
     from fadoctor.sources.manifests.planned import Requirement, Setting
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 
 def uv_groups(tree: ManifestTree) -> set[str]:

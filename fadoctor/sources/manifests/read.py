@@ -42,5 +42,6 @@ def read_source(source: Source) -> Manifest:
     raise source.error(
         "not a kind of file that fadoctor knows: requirements.txt, a lock of uv, poetry, "
         "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, environment.yml, "
-        "Dockerfile, install.sh, notebooks and scripts with a block # /// script are"
+        "Dockerfile, install.sh, Makefile, justfile, YAML with commands that install, notebooks "
+        "and scripts with a block # /// script are"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, Unknown, printable
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def bounded_facts(
     found: dict[str, Fact] = {}
     for planned in open_:
         others = [name for name in names if name != planned.name]
+        if planned.name == NUMPY:
+            others = [n for n, p in combined.packages.items() if n != NUMPY and who.bounds_numpy(p)]
         if others or is_conda(planned):
             more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             why = f", and {', '.join(others[:_SHOWN])}{more} may bound it" if others else ""
@@ -50,7 +52,7 @@ def bounded_facts(
 
 def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
-    for row in matrix.tables["helper-releases"].rows:
+    for row in (*matrix.tables["helper-releases"].rows, *matrix.tables["numpy-releases"].rows):
         name = str(row["package"])
         if package_of(name):
             found[name] = (*found.get(name, ()), *str(row["version"]).split())
@@ -89,7 +91,7 @@ class _Bounding:
         return str(cell.value) if isinstance(cell, Known) else ""
 
     def _may(self, planned: Planned) -> bool:
-        if planned.name in self.releases:
+        if planned.name in self.releases and planned.name != NUMPY:
             return self._is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:
@@ -100,6 +102,17 @@ class _Bounding:
             requires = self.facts.get(f"{package_of(planned.name)}.requires")
             return not isinstance(requires, Known)
         return how not in (NEVER, BY_TABLES)
+
+    def bounds_numpy(self, planned: Planned) -> bool:
+        """Return whether a distribution may keep NumPy from its newest release."""
+        rows = self.matrix.tables["numpy-unbounded"].rows
+        row = next((row for row in rows if planned.name in str(row["package"]).split()), None)
+        if row is None or planned.url:
+            return True
+        if not (releases := row.get("releases")):
+            return False
+        allowed, version = parse_specifier(str(releases)), parse_version(planned.version)
+        return version is None or allowed is None or not allowed.contains(version)
 
     def _is_unlisted(self, planned: Planned) -> bool:
         """Return whether a package with a list of releases comes as one that is not in it."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 KIND = "uv.lock"
 PACKAGE_LIMIT = 3_000

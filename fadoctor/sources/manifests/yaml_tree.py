@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests.tree import ManifestTree
-from fadoctor.syntax.data_tree import Node
-from fadoctor.syntax.yaml_events import YamlReader
+from fadoctor.syntax.tree import Node
+from fadoctor.syntax.yaml_events import YamlReader, position
 
 if TYPE_CHECKING:
     import yaml
@@ -22,7 +22,7 @@ def read_yaml(source: Source) -> ManifestTree:
     Every plain value stays text, so that ``3.10`` and ``no`` are what they look like. Tags are
     refused, and keys that stand twice.
     """
-    return ManifestTree(source, _Reader(source).document() or Node(None, 0))
+    return ManifestTree(source, _Reader(source).document() or Node(None, 1, 1))
 
 
 class _Reader(YamlReader[Node]):
@@ -32,20 +32,15 @@ class _Reader(YamlReader[Node]):
 
     def scalar(self, event: yaml.ScalarEvent) -> Node:
         is_null = not event.style and event.value in _NULLS
-        return Node(None if is_null else event.value, _at(event))
+        return Node(None if is_null else event.value, *position(event))
 
     def sequence(self, event: yaml.Event, items: list[Node]) -> Node:
-        return Node(items, _at(event))
+        return Node(items, *position(event))
 
     def mapping(self, event: yaml.Event, entries: dict[str, Node]) -> Node:
-        return Node(entries, _at(event))
+        return Node(entries, *position(event))
 
     def enter(self, entries: dict[str, Node], key: yaml.ScalarEvent, node: Node) -> None:
         if key.value in entries:
             raise self.error(key, "this key is duplicated")
         entries[key.value] = node
-
-
-def _at(event: yaml.Event) -> int:
-    mark = event.start_mark
-    return mark.index if mark is not None else 0

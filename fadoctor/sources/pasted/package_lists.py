@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.packages import TRITON
 from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, Claim, PastedLine
 from fadoctor.sources.pasted.names import distribution_of
 from fadoctor.syntax.patterns import compiled
@@ -32,7 +33,7 @@ _CONDA_ROW = compiled(
     r"(?P<name>[A-Za-z0-9_][\w.-]{0,100})\s{1,60}(?P<version>\d[\w.+!-]{0,80})"
     r"\s{1,60}(?P<build>\S{1,120})(?:\s{1,60}(?P<channel>\S{1,120}))?"
 )
-_OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "torchtriton": "triton"}
+_OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "torchtriton": TRITON}
 """Names that conda has for what pip calls otherwise."""
 # cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0
 _BUILD_CUDA = compiled(r"cuda_?(?P<major>[0-9]{2})\.?(?P<minor>[0-9])(?![0-9])")

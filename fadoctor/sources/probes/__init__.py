@@ -12,6 +12,7 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "interpreter": ("fadoctor.sources.probes.interpreter", ()),
     "driver": ("fadoctor.sources.probes.driver", ()),
     "gpu": ("fadoctor.sources.probes.gpu", ()),
+    "rocm": ("fadoctor.sources.probes.rocm", ()),
     "packages": ("fadoctor.sources.probes.packages", ("host", "interpreter")),
     "torch": ("fadoctor.sources.probes.torch", ("packages",)),
     "flash_attn": ("fadoctor.sources.probes.flash_attn", ("packages",)),
@@ -25,7 +26,9 @@ PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
 """Name -> (module, names of the probes whose facts it needs). Probes without needs run at once."""
 
 MACHINE_PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
-    **{name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu")},
+    **{
+        name: PROBES[name] for name in ("host", "variables", "interpreter", "driver", "gpu", "rocm")
+    },
     "toolkit": (PROBES["toolkit"][0], ("interpreter",)),
 }
 """Those that read the machine and its Python, whatever is installed."""

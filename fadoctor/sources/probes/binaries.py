@@ -1,6 +1,6 @@
 """What the loader and the driver would say of the compiled extensions, read from their files.
 
-Nothing is imported and nothing is run. Linux alone: extensions of other systems are not judged, so
+Nothing is imported and nothing is run. Linux and Windows: extensions of macOS are not judged, so
 their facts are Absent and what is known of them by name stands. The facts about torch are those of
 its Python extension, which brings in all of its libraries; those about code are of libtorch_cuda.
 """
@@ -14,15 +14,24 @@ from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.interpreter_process import LoaderTarget
+from fadoctor.binary.pe.process import DllPredictor
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.search import FoundBy
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.files import read_bytes
 from fadoctor.model.packages import LOADS_ALONE, TORCH
+from fadoctor.sources.probes.amd_code import amd_code
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
+from fadoctor.sources.probes.windows_binaries import (
+    WindowsNaming,
+    predict_on_windows,
+    windows_facts,
+    windows_loads,
+    windows_process,
+)
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -45,7 +54,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
         if isinstance(each, Unknown):
             return _all(each)
         extensions.append(each)
-    if (reason := unreadable(facts)) is not None:
+    if world.os != "windows" and (reason := unreadable(facts)) is not None:
         return _all(reason) | {
             f"{each.prefix}.file": known(world.name(each.path), "import path")
             for each in extensions
@@ -53,6 +62,8 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
         }
     found = _all(absent("its package is not there"))
     torch = next((each.path for each in extensions if each.key == TORCH), "")
+    if world.os == "windows":
+        return found | _on_windows(world, facts, extensions, torch)
     with Predictor(loader_target(world, facts, torch)) as predictor:
         naming = Naming(world, predictor)
         for key in dict.fromkeys(each.key for each in extensions):
@@ -63,6 +74,29 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:
             found[f"{key}.loads"] = loads_fact(predictions, naming)
         if torch and "LD_LIBRARY_PATH" in world.environ:
             found |= foreign_facts(naming, Path(torch).parent.parent, facts)
+    return found
+
+
+def _on_windows(
+    world: World, facts: Mapping[str, Fact], extensions: list[Extension], torch: str
+) -> Facts:
+    """Return the facts of extensions of Windows."""
+    found: Facts = {}
+    with DllPredictor(windows_process(world, facts, torch)) as predictor:
+        naming = WindowsNaming(world, predictor)
+        for key in dict.fromkeys(each.key for each in extensions):
+            mine = [each for each in extensions if each.key == key]
+            predictions = {e: predict_on_windows(e, naming) for e in mine if _is_library(e)}
+            for each in mine:
+                prediction = predictions.get(each)
+                if prediction is None:
+                    found |= _not_there(each, world)
+                    continue
+                rest = _code_of(each, world, facts) | _sizes(each, world)
+                rest["gfx"] = amd_code(each, world, facts)
+                named = windows_facts(each, prediction, naming) | rest
+                found |= {f"{each.prefix}.{name}": fact for name, fact in named.items()}
+            found[f"{key}.loads"] = windows_loads(predictions, naming)
     return found
 
 
@@ -134,19 +168,24 @@ def _facts_of(
     extension: Extension, prediction: Prediction | None, naming: Naming, facts: Mapping[str, Fact]
 ) -> Facts:
     if prediction is None:
-        missing, name = absent_extension(extension), naming.world.name(extension.path)
-        if extension.path:
-            missing = absent(f"{name}: too small for a library")
-        none: Facts = {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
-        there: Facts = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
-        return none | there
-    found = loader_facts(extension, prediction, naming) | _code_of(extension, naming, facts)
-    found |= _sizes(extension, naming)
+        return _not_there(extension, naming.world)
+    found = loader_facts(extension, prediction, naming)
+    found |= _code_of(extension, naming.world, facts) | _sizes(extension, naming.world)
+    found["gfx"] = amd_code(extension, naming.world, facts)
     return {f"{extension.prefix}.{name}": fact for name, fact in found.items()}
 
 
-def _sizes(extension: Extension, naming: Naming) -> Facts:
-    source = naming.world.name(extension.path)
+def _not_there(extension: Extension, world: World) -> Facts:
+    missing, name = absent_extension(extension), world.name(extension.path)
+    if extension.path:
+        missing = absent(f"{name}: too small for a library")
+    none: Facts = {n: missing for n in _all(missing) if n.startswith(f"{extension.prefix}.")}
+    there: Facts = {f"{extension.prefix}.file": known(name, name)} if extension.path else {}
+    return none | there
+
+
+def _sizes(extension: Extension, world: World) -> Facts:
+    source = world.name(extension.path)
     size, recorded = Path(extension.path).stat().st_size, extension.recorded_size
     nothing = absent("RECORD gives no size for it")
     return {
@@ -155,17 +194,18 @@ def _sizes(extension: Extension, naming: Naming) -> Facts:
     }
 
 
-def _code_of(extension: Extension, naming: Naming, facts: Mapping[str, Fact]) -> Facts:
+def _code_of(extension: Extension, world: World, facts: Mapping[str, Fact]) -> Facts:
     """Return which GPUs an extension holds code for."""
     path = Path(extension.path)
     if extension.key == TORCH:
         build = facts.get("torch.build")
         published = isinstance(build, Known) and build.value != "other"
-        if published and not naming.world.thorough:
+        library = "torch_cuda.dll" if world.os == "windows" else "libtorch_cuda.so"
+        if published and not world.thorough:
             reason = "the matrix knows this build; --thorough reads the file"
-            return dict.fromkeys(_CODE, absent(f"libtorch_cuda.so: {reason}"))
-        path = path.parent / "lib" / "libtorch_cuda.so"
-    source = naming.world.name(path)
+            return dict.fromkeys(_CODE, absent(f"{library}: {reason}"))
+        path = path.parent / "lib" / library
+    source = world.name(path)
     if not path.is_file():
         return dict.fromkeys(_CODE, absent(source))
     try:

@@ -17,7 +17,9 @@ from fadoctor.sources.probes.driver import (
 from fadoctor.sources.probes.nvidia import GpuListObstacle, GpuReading, Trouble, failed_reading
 from fadoctor.sources.probes.nvidia_smi import NVIDIA_SMI_TIMEOUT_S, read_nvidia_smi
 from fadoctor.sources.probes.nvml import NVML_TIMEOUT_S, read_nvml
+from fadoctor.sources.probes.rocminfo import RocminfoReading, read_rocminfo
 from fadoctor.sources.probes.visible import Selection, VisibleDevice, cuda_selection, rocm_selection
+from fadoctor.sources.probes.windows_host import adapters
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
@@ -36,11 +38,14 @@ def probe(world: World, facts: Mapping[str, Fact], limits: QueryLimits | None = 
     reading = read_nvidia(world, limits or QueryLimits())
     nvidia_count = _nvidia_count(world, reading)
     amd = read_amd(world) if world.os == "linux" else None
+    told = read_rocminfo(world) if amd is None else None
+    if told is not None and not told.trouble:
+        amd = told.gpus
     gpus = [
         *_nvidia_facts(world, reading),
-        *_amd_facts(world, amd or ()),
+        *_amd_facts(world, amd or (), TOPOLOGY if told is None else told.how),
     ]
-    count = _count(world, nvidia_count, amd)
+    count = _count(world, nvidia_count, amd, told)
     found = {
         "gpu.count": count,
         "gpu.visible_count": _visible_count(count, [gpu["visible"] for gpu in gpus]),
@@ -65,7 +70,12 @@ def read_nvidia(world: World, limits: QueryLimits) -> GpuReading:
     if smi.trouble is None:
         return msgspec.structs.replace(smi, note=nvml.trouble.reason)
     trouble = _both_failed(nvml.trouble, smi.trouble)
-    return msgspec.structs.replace(nvml, trouble=trouble)
+    failed = msgspec.structs.replace(nvml, trouble=trouble)
+    listed = [pair for pair in adapters(world) if pair[1]]
+    if listed and len({version for _, version in listed}) == 1:
+        source = f"the registry of Windows: {listed[0][0]}"
+        failed = msgspec.structs.replace(failed, driver=known(listed[0][1], source))
+    return failed
 
 
 def _both_failed(nvml: Trouble, smi: Trouble) -> Trouble:
@@ -83,6 +93,9 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
         return known(len(reading.gpus), reading.how)
     if trouble.obstacle in (GpuListObstacle.HUNG, GpuListObstacle.FAILED):
         return unknown(trouble.reason, reading.how)
+    listed = adapters(world)
+    if listed:
+        return unknown(f"{trouble.reason}, yet Windows lists {listed[0][0]}", reading.how)
     nodes = find_device_nodes(world) if world.os == "linux" else ()
     if trouble.obstacle is GpuListObstacle.NOT_INSTALLED:
         # Every WSL machine has /dev/dxg; without NVIDIA's libraries it stands for another GPU.
@@ -93,8 +106,14 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
     return unknown(f"{trouble.reason}, yet {nodes[0]} is there ({hint})", reading.how)
 
 
-def _count(world: World, nvidia: Fact, amd: Sequence[AmdGpu] | None) -> Fact:
+def _count(
+    world: World, nvidia: Fact, amd: Sequence[AmdGpu] | None, told: RocminfoReading | None
+) -> Fact:
+    if told is not None and told.trouble and isinstance(nvidia, Known) and nvidia.value == 0:
+        return unknown(told.trouble, told.how)
     where = f"{TOPOLOGY} lists {len(amd)}" if amd is not None else f"no {TOPOLOGY}"
+    if told is not None and amd is not None:
+        where = f"{told.how} lists {len(amd)}"
     if world.os != "linux":
         where = "AMD GPUs are looked for on Linux only"
     if not isinstance(nvidia, Known) or not isinstance(nvidia.value, int):
@@ -162,15 +181,15 @@ def _nvidia_facts(world: World, reading: GpuReading) -> list[Facts]:
     ]
 
 
-def _amd_facts(world: World, gpus: Sequence[AmdGpu]) -> list[Facts]:
+def _amd_facts(world: World, gpus: Sequence[AmdGpu], how: str) -> list[Facts]:
     selection = rocm_selection(world.environ, [gpu.uuid for gpu in gpus])
-    if gpus and not world.path("/dev/kfd").exists():
+    if gpus and how == TOPOLOGY and not world.path("/dev/kfd").exists():
         # /sys shows the host's GPUs to every container; a program needs the device node.
         selection = Selection((False,) * len(gpus), "/dev/kfd is not there")
     return [
         {
             "name": gpu.name,
-            "vendor": known("amd", TOPOLOGY),
+            "vendor": known("amd", how),
             "compute_capability": absent("an AMD GPU has none"),
             "gfx": gpu.gfx,
             "memory_bytes": gpu.memory_bytes,

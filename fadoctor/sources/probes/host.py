@@ -12,8 +12,10 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known
 from fadoctor.sources.probes.host_libraries import libc_facts, libstdcxx_fact
 from fadoctor.sources.probes.tegra import tegra_fact
+from fadoctor.sources.probes.windows_host import windows_host_facts, wsl_version
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -47,9 +49,11 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         "host.memory_bytes": _memory(world),
         "host.cores": _cores(world),
         "host.tegra": tegra_fact(world),
+        **windows_host_facts(world),
     }
     if world.os != "linux":
         found["host.wsl"] = known(False, f"the system is {world.os}")
+        found["host.wsl_version"] = absent(f"the system is {world.os}")
         names = ("distribution", "libc", "glibc", "glibcxx", "container")
         return found | {f"host.{n}": absent(f"{world.os} has none") for n in names}
     name = str(getattr(machine, "value", ""))
@@ -59,6 +63,7 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         "host.glibcxx": libstdcxx_fact(world, name),
         "host.container": _container(world),
         "host.wsl": _wsl(world),
+        "host.wsl_version": _wsl_version(found["host.kernel"]),
     }
 
 
@@ -144,6 +149,13 @@ def _wsl(world: World) -> Fact:
         if text:
             return known("microsoft" in text.lower(), path)
     return unknown("the kernel's version cannot be read", "/proc/version")
+
+
+def _wsl_version(kernel: Fact) -> Fact:
+    if not isinstance(kernel, Known):
+        return kernel
+    version = wsl_version(str(kernel.value))
+    return known(version, kernel.source) if version else absent(f"{kernel.source}: not WSL's")
 
 
 def _memory(world: World) -> Fact:

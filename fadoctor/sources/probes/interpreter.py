@@ -18,6 +18,7 @@ from fadoctor.processes.command import Command, Result, child_environment, last_
 from fadoctor.processes.own_interpreter import path_of_start
 from fadoctor.sources.probes.child import _fadoctor_interpreter
 from fadoctor.sources.probes.interpreter_files import facts_of_files, is_folder, read_pyvenv
+from fadoctor.sources.probes.windows_python import windows_python_facts
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def probe(
     if target.python and target.may_run:
         answer = ask_interpreter(target.python, world.run, world.environ, timeout_s)
         if isinstance(answer, InterpreterAnswer):
-            return found | _facts_of(answer, world)
+            return found | _facts_of(answer, world) | _on_windows(world)
         reason = f"the interpreter {answer.reason}"
     elif target.python:
         reason = "the interpreter was not run: it was found, not named; name it with --python"
@@ -160,7 +161,13 @@ def probe(
         reason = "no interpreter was given; name one with --python"
     source = world.name(target.python or target.label)
     rest = {f"python.{name}": unknown(reason, source) for name in _NAMES}
-    return rest | found | facts_of_files(world)
+    return rest | found | facts_of_files(world) | windows_python_facts(world)
+
+
+def _on_windows(world: World) -> Facts:
+    """Return what files tell beside the interpreter's answer, which knows where Python.h is."""
+    facts = windows_python_facts(world)
+    return {name: fact for name, fact in facts.items() if name != "python.headers"}
 
 
 def _facts_of(answer: InterpreterAnswer, world: World) -> Facts:

@@ -28,6 +28,7 @@ _SYSTEMS = {
 _IMPLEMENTATIONS = {"cpython": "CPython", "pypy": "PyPy"}
 _VARIABLE = r"\b(?:os_name|sys_platform|platform_\w+|python_\w+|implementation_\w+)\b"
 # only in an extra: nothing that was installed by name alone
+_NAMED_EXTRA = re.compile(r"\bextra\s{0,9}==\s{0,9}[\"']([^\"']{1,60})[\"']")
 _EXTRA = re.compile(r"\bextra\s*==\s*[\"'][^\"']+[\"']")
 
 
@@ -98,6 +99,24 @@ def read_requirements(lines: Iterable[str], target: MarkerTarget) -> Needs:
             found[name] = found.get(name, SpecifierSet()) & requirement.specifier
             texts[name] = str(found[name])
     return Needs(texts)
+
+
+def read_extras(lines: Iterable[str], target: MarkerTarget) -> dict[str, dict[str, str]]:
+    """Return extra -> what it asks for on the target -> specifier; undecided lines are left out."""
+    found: dict[str, dict[str, str]] = {}
+    for line in list(lines)[:MAX_REQUIREMENTS]:
+        extra = _NAMED_EXTRA.search(line.partition(";")[2]) if len(line) <= LINE_LIMIT else None
+        if extra is None:
+            continue
+        try:
+            requirement = Requirement(line)
+        except (InvalidRequirement, RecursionError):
+            continue
+        asked = MarkerTarget({**target.variables, "extra": extra[1]})
+        if _holds(requirement.marker, asked):
+            needs = found.setdefault(extra[1], {})
+            needs[normalise_name(requirement.name)] = str(requirement.specifier)
+    return found
 
 
 def conditional_lines(lines: Iterable[str]) -> tuple[str, ...]:

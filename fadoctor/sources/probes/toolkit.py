@@ -28,6 +28,7 @@ from fadoctor.sources.probes.toolkit_files import (
     version_from_packages,
     version_in_conda,
 )
+from fadoctor.sources.probes.windows_host import msvc_facts
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def probe(world: World, facts: Mapping[str, Fact], timeout_s: float = TIMEOUT_S)
     found |= _compiler(world, "gxx", "CXX", "g++")
     found |= _ninja(world, facts)
     found |= _ptxas(world)
+    found |= msvc_facts(world)
     answers = _run_all(world, found, timeout_s)
     return {
         name: _version_of(world, what, answers) if isinstance(what, _Question) else what

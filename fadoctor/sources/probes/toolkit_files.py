@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.model.packages import TRITON
 from fadoctor.model.typed import decode
 from fadoctor.sources.probes.interpreter_files import is_file, is_folder, list_folder
 from fadoctor.sources.probes.world import known, read_text
@@ -136,7 +137,7 @@ def find_ptxas(world: World) -> Tool:
         return Tool(stated, "$TRITON_PTXAS_PATH")
     for site in world.target.site[:_MAX_SITE]:
         for inside in ("backends/nvidia/bin", "third_party/cuda/bin"):
-            path = Path(site) / "triton" / inside / "ptxas"
+            path = Path(site) / TRITON / inside / "ptxas"
             if is_file(path):
                 return Tool(str(path), "bundled with triton")
     return Tool("", "no TRITON_PTXAS_PATH, and no triton that bundles ptxas")

@@ -12,6 +12,7 @@ from fadoctor.model.environment import Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, printable
 from fadoctor.model.files import read_file
 from fadoctor.processes.command import Command, Result
+from fadoctor.sources.probes.registry import Registry
 
 TEXT_LIMIT = 1 << 20
 """Bytes of a text file that are read; metadata larger than that is not metadata."""
@@ -27,8 +28,12 @@ class World(msgspec.Struct, frozen=True):
     """linux, windows or macos."""
     root: Path = Path("/")
     """Where /proc, /sys, /dev, /etc and /usr are; a recorded tree in tests."""
+    refused: Mapping[str, int] = {}
+    """Files that may not be used -> the group that may, where that is recorded and not asked."""
     thorough: bool = False
     """Whether probes may take tenths of a second to read what matters in rare cases."""
+    registry: Registry | None = None
+    """That of Windows; None on other systems."""
 
     def path(self, absolute: str) -> Path:
         """Return a system path below the root: ``/proc/version`` -> ``<root>/proc/version``."""
@@ -42,6 +47,21 @@ class World(msgspec.Struct, frozen=True):
     def read(self, absolute: str, limit: int = TEXT_LIMIT) -> str | None:
         """Return the text of a system file, at most `limit` bytes of it, or None."""
         return read_text(self.path(absolute), limit)
+
+    def may_use(self, absolute: str) -> bool:
+        """Return whether this process may read and write a file of the system."""
+        if absolute in self.refused:
+            return False
+        return os.access(self.path(absolute), os.R_OK | os.W_OK)
+
+    def group_of(self, absolute: str) -> int | None:
+        """Return the number of the group of a file of the system, None where there is no file."""
+        if absolute in self.refused:
+            return self.refused[absolute]
+        try:
+            return self.path(absolute).stat().st_gid
+        except (OSError, ValueError):
+            return None
 
     def name(self, path: str | Path) -> str:
         """Return a path below a named root: ``$site/torch/version.py``, ``~/x``, or as it is."""

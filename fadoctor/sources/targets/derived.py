@@ -16,6 +16,7 @@ from fadoctor.sources.targets.gpu_name import find_gpu
 from fadoctor.sources.targets.incompatible_pairs import pair_facts
 from fadoctor.sources.targets.optional_extensions import optional_extensions, unexplained_failures
 from fadoctor.sources.targets.other_python import other_python
+from fadoctor.sources.targets.rocm import rocm_facts
 from fadoctor.sources.targets.tegra import driver_facts
 from fadoctor.sources.targets.tensor_cores import tensor_core_facts
 from fadoctor.sources.targets.unmet_requirements import NAMED, unmet_requirements
@@ -37,6 +38,7 @@ _PARTS = 2
 _LATER = (
     "packages.hidden", "packages.hidden_by", "packages.hidden_how",
     "torch.foreign_cuda", "torch.foreign_cudnn", "torch.foreign_cudnn_in",
+    "rocm.version", "rocm.driver", "rocm.kfd_access", "rocm.kfd_group",
 )  # fmt: skip
 """Facts of which facts that were saved earlier say nothing, and that rules ask first."""
 
@@ -63,6 +65,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
+    environment = _with(environment, rocm_facts(environment, matrix))
     environment = derive_hub(environment, matrix)
     return derive_extensions(environment, matrix, EXTENSIONS)
 

@@ -40,6 +40,7 @@ from fadoctor.sources.targets.layout import (
     stated_version,
     unique_folders,
 )
+from fadoctor.sources.targets.programs import environments_below
 from fadoctor.sources.targets.shims import explain_shim, is_shim
 
 if TYPE_CHECKING:
@@ -126,13 +127,25 @@ def _named(scene: Scene, text: str, reason: str) -> Target:
 def _named_folder(path: Path, name: str, reason: str) -> ChosenEnvironment:
     require_readable(path, name)
     if not is_environment(path):
-        raise TargetError(printable(f"{name}: not an environment: no pyvenv.cfg, no conda-meta"))
+        return _of_program(path, name, reason)
     python = find_python(path)
     if python is None:
         raise TargetError(
             printable(f"{name}: its interpreter is gone (bin/python is missing or a broken link)")
         )
     return ChosenEnvironment(path, python, reason, str(path))
+
+
+def _of_program(path: Path, name: str, reason: str) -> ChosenEnvironment:
+    """Return the environment in a program's folder; read only, for the folder may be a clone."""
+    found = environments_below(path)
+    if not found:
+        raise TargetError(printable(f"{name}: not an environment: no pyvenv.cfg, no conda-meta"))
+    first, *others = found
+    notes = [f"{path} is a program's folder: its Python in {first} was read, and not run"]
+    notes += [f"{other} is another Python in it: name it to examine it" for other in others]
+    told = tuple(printable(note, 500) for note in notes)
+    return ChosenEnvironment(first, find_python(first), reason, str(first), False, told)
 
 
 def _meant(scene: Scene, text: str, reason: str) -> ChosenEnvironment:

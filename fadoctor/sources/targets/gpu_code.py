@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 _NAMES = ("runs_on", "no_code_for", "jit_for", "jit_isa")
+_NOT_SOUGHT = Absent("facts were saved by a fadoctor that looked for no such extension")
 _HAS_CODE = (CoverageVerdict.ALL, CoverageVerdict.JIT, CoverageVerdict.MIXED)
 
 
@@ -29,6 +30,8 @@ def gpu_code(environment: Environment, matrix: Matrix, packages: Iterable[str]) 
     for extension in _extensions(packages):
         code = environment.facts.get(f"{extension}.code")
         if code is None:
+            if not environment.was_sought(extension):
+                found |= {f"{extension}.{name}": _NOT_SOUGHT for name in _NAMES}
             continue
         optional = environment.facts.get(f"{extension}.optional")
         if isinstance(optional, Known):

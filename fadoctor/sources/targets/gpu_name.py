@@ -153,7 +153,10 @@ def _no_such(text: str, models: list[GpuModel]) -> str:
     held = [gpu.name for gpu in models if len(_key(gpu.name)) > 3 and _key(gpu.name) in wanted]
     near = list(dict.fromkeys((*holding, *held, *(names[name] for name in close))))[:6]
     hint = f" Did you mean {', '.join(near)}?" if near else ""
-    return f"--gpu {_shown(text)}: unknown GPU.{hint} Names like V100, RTX 4090, sm_90 or none."
+    return (
+        f"--gpu {_shown(text)}: unknown GPU: no table has it.{hint} Names like V100, RTX 4090, "
+        "sm_90 or none; give a newer GPU by its compute capability."
+    )
 
 
 def _shown(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.errors import TargetError
 from fadoctor.model.fact import printable
 from fadoctor.sources.probes.interpreter_files import is_file, is_folder, list_folder, read_pyvenv
+from fadoctor.sources.probes.windows_python import is_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,8 @@ _MAX_ENTRIES = 5_000
 def is_environment(prefix: Path) -> bool:
     """Whether a folder is an environment: virtual, conda's, or a whole installation of Python."""
     if is_file(prefix / "pyvenv.cfg") or is_folder(prefix / "conda-meta"):
+        return True
+    if is_embedded(prefix):
         return True
     return any(is_file(folder / "os.py") for folder in (*_versioned(prefix), prefix / "Lib"))
 

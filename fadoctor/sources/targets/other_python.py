@@ -24,7 +24,7 @@ _ENDS = {
     "-win_amd64.pyd": "win_amd64",
 }
 _PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macosx_arm64")
-_FILE = re.compile(r"\.(?:cpython-|cp)(3\d{1,2}t?)(?:d?)-[\w-]+\.(?:so|pyd)$")
+_FILE = r"\.(?:cpython-|cp)(3\d{1,2}t?)(?:d?)-[\w-]+\.(?:so|pyd)$"
 
 
 def other_python(facts: Mapping[str, Fact], packages: Collection[str]) -> dict[str, Fact]:
@@ -102,7 +102,7 @@ def _made_for(
 
 
 def _abi_of_file(name: str) -> str:
-    found = _FILE.search(name)
+    found = re.search(_FILE, name)
     return f"cp{found[1]}" if found else ""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from typing import TYPE_CHECKING
 
 from fadoctor.syntax.credentials.values import compiled
@@ -16,7 +15,7 @@ _LIMIT = 40_000
 # A line of base64, however it is quoted or indented.
 _LINE = r"(?:[^\n]{0,60}?[^\w+/=\n]|)[A-Za-z0-9+/]{4,2000}={0,2}[\"',;\\rn \t]{0,12}"
 _FULL = r"[A-Za-z0-9+/]{40,4000}={0,2}"
-_LETTERS = f"{string.ascii_letters}{string.digits}+/=\\ \t"
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=\\ \t"
 _PUTTY = r"(?:Private|Public)-Lines: \d{1,4}"
 
 

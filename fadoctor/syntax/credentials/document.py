@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -76,7 +77,13 @@ def _gather(value: Any, texts: dict[str, None]) -> bool:
 
 
 def _is_secret(key: str, value: Any) -> bool:
-    return isinstance(value, str) and bool(value) and may_name(key) and is_secret_name(key)
+    return isinstance(value, str) and bool(value) and _names_secret(key)
+
+
+@lru_cache(maxsize=4_096)
+def _names_secret(key: str) -> bool:
+    """Return whether a key is the name of a secret: those of facts return hundreds of times."""
+    return may_name(key) and is_secret_name(key)
 
 
 def _of_key(key: str, value: Any) -> Any:

@@ -122,7 +122,7 @@ def test_a_batch_file_doubles_percent_signs_and_stops() -> None:
     text = plan_script.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", ACTIONS[1:3], windows=True))
     assert "a%%2Bb.whl" in text
     assert text.count("|| exit /b 1") == 3  # the variable is set in a line of its own
-    assert "set MAX_JOBS=4" in text
+    assert 'set "MAX_JOBS=4"' in text
 
 
 def test_requirements_are_pins() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.syntax.credentials import hide_credentials, hide_in_lines, is_secret_name
+from fadoctor.syntax.credentials import addresses, hide_credentials, hide_in_lines, is_secret_name
 from fadoctor.syntax.credentials.document import hide_in
 from tests.leaks.plants import HEX, HEX_LONG, Plant, credentials
 from tests.work import examples, which_ends
@@ -116,3 +118,20 @@ def test_no_text_raises_and_no_line_is_lost(text: str) -> None:
 def test_hostile_texts_take_bounded_time(piece: str) -> None:
     with which_ends():
         hide_credentials(piece * (60_000 // len(piece)))
+
+
+def test_only_tools_that_a_text_names_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once they were tried at every letter: the longest part of a report that names none."""
+    used: list[str] = []
+
+    def noted(pattern: str) -> re.Pattern[str]:
+        used.append(pattern)
+        return re.compile(pattern)
+
+    monkeypatch.setattr(addresses, "compiled", noted)
+    lines = ("mysql -u ada -pgeheim1 shop", "curl -u ada:geheim2 https://example.org/")
+    for line, mine, other in ((lines[0], "mysql", "curl"), (lines[1], "curl", "mysql")):
+        used.clear()
+        assert [*addresses.secrets_in_addresses(line)]
+        assert any(mine in pattern for pattern in used)
+        assert not any(other in pattern for pattern in used)

@@ -14,7 +14,7 @@ from tests.unit.sources.manifests.given import place
 from tests.work import examples
 
 if TYPE_CHECKING:
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 tomllib = pytest.importorskip("tomllib")
 

@@ -120,6 +120,9 @@ class Scopes:
 
     def bind(self, node: ast.AST, scope: Scope) -> None:
         """Note the names that a statement binds, and to what."""
+        if isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List):
+            mutate(scope, node.target)  # a list to which words are added is the same list
+            return
         for target, value in targets(node):
             bind_target(scope, target, value)
         name = getattr(node, "rest" if isinstance(node, ast.MatchMapping) else "name", None)
@@ -219,6 +222,10 @@ def bind(scope: Scope, name: str, value: object) -> None:
         bound.append(value)
 
 
+PARTED = frozenset(["parse_args_into_dataclasses", "parse_args_and_config", "parse_known_args"])
+"""Methods of parsers that return the arguments in several parts."""
+
+
 def bind_target(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
     """Note what an assignment binds: tuples pair by pair, what else is taken apart as unknown."""
     pairs: list[tuple[ast.expr, ast.expr | None]] = [(target, value)]
@@ -228,6 +235,8 @@ def bind_target(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
             bind(scope, target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             given = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+            if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in PARTED:
+                given = [value] * len(target.elts)
             fits = len(given) == len(target.elts)
             fits = fits and not any(isinstance(e, ast.Starred) for e in (*given, *target.elts))
             pairs += zip(target.elts, given if fits else [None] * len(target.elts))

@@ -23,6 +23,7 @@ WRITTEN_LIMIT = 120
 ITEM_LIMIT = 64
 FOUND_LIMIT = 2_000
 PARTS_LIMIT = 40
+ATTENTION = ("scaled_dot_product_attention", "memory_efficient_attention")
 PARSED = frozenset({"args", "opt", "opts", "arguments"})
 PARSERS = frozenset({
     "parse_args", "parse_known_args", "parse_args_into_dataclasses", "parse", "cli", "get_args",
@@ -71,7 +72,7 @@ class Script:
             value = self.value(node.value, scope, 0)
             return {**common, "form": "assignment", "value": value, "arguments": [], "open": False}
         arguments, is_open = self.arguments(node, scope)
-        if name.startswith("flash_attn") or name.endswith("scaled_dot_product_attention"):
+        if name.startswith("flash_attn") or name.endswith(ATTENTION):
             self.add_tensors(node, arguments, scope)
         return {**common, "form": "call", "value": None, "arguments": arguments, "open": is_open}
 
@@ -271,7 +272,8 @@ class Script:
         if found["kind"] == "mapping":
             self.add_items(found, node, home, depth)
         if found["kind"] in ("mapping", "list") and node.id in home.mutated:
-            return computed(f"{node.id} may be changed before it is used")
+            changed = computed(f"{node.id} may be changed before it is used")
+            return {**changed, "items": found["items"]} if found["kind"] == "list" else changed
         return found
 
     def parameter(self, name: str, home: Scope, depth: int) -> Value:
@@ -304,6 +306,9 @@ class Script:
                 name = f"{module['name']}.{attribute['literal']}"
                 at = {"at": attribute["at"]} if "at" in attribute else {}
                 return {"kind": "name", "name": name, **at}
+        is_joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
+        if is_joined and len(given) == 1 and given[0].get("items"):
+            return given[0]  # " ".join(command), shlex.join(command): the words of a command
         if name == "dict" and not node.args:
             items, is_open = self.arguments(node, scope) if depth < DEPTH_LIMIT // 2 else ([], True)
             return {"kind": "mapping", "items": items, "open": is_open}

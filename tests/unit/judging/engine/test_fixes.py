@@ -74,8 +74,8 @@ def test_each_kind_of_step(template: dict[str, Any], expected: Step) -> None:
 @pytest.mark.parametrize(
     ("template", "posix", "windows"),
     [
-        ({"set": ["A=1", "B=x y"]}, "export A=1 B='x y'", "set A=1&set B=x y"),
-        ({"unset": ["A", "B"]}, "unset A B", "set A=&set B="),
+        ({"set": ["A=1", "B=x y"]}, "export A=1 B='x y'", "$env:A = '1'; $env:B = 'x y'"),
+        ({"unset": ["A", "B"]}, "unset A B", "$env:A = $null; $env:B = $null"),
     ],
 )
 def test_what_is_set_is_a_line_that_the_shell_understands(

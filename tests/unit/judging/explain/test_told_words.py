@@ -65,3 +65,23 @@ def test_a_gpu_that_is_named_may_speak_against_a_row(knowledge: Knowledge) -> No
 def test_a_long_text_is_no_telling(knowledge: Knowledge) -> None:
     text = TOLD["told"]["flash-build-slow"] + "\nstep done" * told_words.LINES_LIMIT
     assert found(knowledge, text) == []
+
+
+def test_lines_of_a_report_are_no_telling(knowledge: Knowledge) -> None:
+    report = "OS: Windows 11\nPyTorch version: 2.6.0\nCUDA available: False\n"
+    text = f"{report}GPU models and configuration: flash attention fails on a V100"
+    reading = read_log(io.BytesIO(text.encode()), "a.txt", knowledge)
+    assert {2, 3, 4} <= reading.facts().reported
+
+
+def test_a_path_of_a_command_says_nothing_of_what_failed(knowledge: Knowledge) -> None:
+    told = "50 series GPU: no xformers support, it fails with an RTX 5080.\n"
+    ended = "subprocess.CalledProcessError: Command '..\\\\fix_torch.py' returned 1.\n"
+    assert found(knowledge, told)
+    assert found(knowledge, told + ended) == []
+
+
+def test_fixes_that_only_texts_need_are_offered_for_what_is_told(knowledge: Knowledge) -> None:
+    text = TOLD["told"]["nvidia-asked-amd"]
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    assert report.findings[0].fixes[0].id == "torch-of-that-vendor"

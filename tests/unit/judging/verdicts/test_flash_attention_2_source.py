@@ -27,7 +27,7 @@ V1 = f"{FLASH}@v1"
         (OLD, f"{V1} from the Hub"),
         ({**OLD, **NO_KERNELS}, "an error: transformers 5.15.1 accepts flash-attn >=2.3.3, not"),
         ({**OLD, "torch.hip": "6.4", "torch.cuda": ABSENT}, ""),
-        ({"torch.hip": "6.4", "torch.cuda": ABSENT}, "not known: on ROCm another kernel"),
+        ({"torch.hip": "6.4", "torch.cuda": ABSENT}, "not known: the Hub's kernel for NVIDIA"),
         (NO_KERNELS, f"an error: flash-attn is not installed; kernels, which would fetch {FLASH}"),
         ({"kernels.version": UNREAD}, "not known: "),
         ({"flash_attn.version": UNREAD}, "not known: "),

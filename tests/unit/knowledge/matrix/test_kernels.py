@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, Support, visible_gpus
+from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.verdict import Backend, Dtype
 from tests.unit.judging.engine.builders import environment, shipped
 from tests.unit.judging.engine.kernel_tables import kernels, on
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.support import Support
 
 
 def answer(found: Support) -> str:

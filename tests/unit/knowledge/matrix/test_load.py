@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from fadoctor.knowledge.matrix.load import Stamped, source_stamp, write_compiled
-from fadoctor.model.errors import RuleDataError
+from fadoctor.model.errors import FadoctorError, RuleDataError
 from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 PACKAGE = Path(__file__).parents[4] / "fadoctor"
@@ -33,7 +33,9 @@ def test_what_is_written_is_what_was_compiled(source: Path, tmp_path: Path) -> N
     target = tmp_path / "compiled"
     knowledge = write_compiled(source, target)
     assert [rule.id for rule in knowledge.rules] == ["some-rule"]
-    assert stored(target) == Stamped(source_stamp(source), knowledge)
+    assert stored(target).stamp == source_stamp(source)
+    opened = stored(target).opened(target / "knowledge.json")
+    assert msgspec.structs.replace(opened, tables=dict(opened.tables)) == knowledge
     assert msgspec.json.decode((target / "cases.json").read_bytes()) == {"some-rule": []}
     assert {path.suffix for path in target.iterdir()} == {".json"}
 
@@ -210,3 +212,14 @@ def test_a_checkout_goes_by_its_own_files(checkout: Path, monkeypatch: pytest.Mo
     pointer.parent.mkdir(parents=True)
     pointer.write_text("{")
     assert load(checkout, LOOKED) == "7 shipped compiled False"
+
+
+def test_what_is_loaded_decodes_the_tables_that_are_asked_for(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "compiled"
+    write_compiled(source, target)
+    form = stored(target)
+    form.tables["a-damaged-table"] = msgspec.Raw(b'{"table": 1}')
+    tables = form.opened(target / "knowledge.json").tables
+    assert tables["some-table"].rows
+    with pytest.raises(FadoctorError, match=r"knowledge\.json: the table a-damaged-table is dam"):
+        tables["a-damaged-table"]

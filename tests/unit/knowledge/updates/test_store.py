@@ -44,6 +44,7 @@ def take(pointer: Path, version: str, **changes: str) -> None:
     files = {
         "knowledge.yaml": f'version: "{version}"\n'.encode(),
         "area/some-rule.yaml": rule_text().encode(),
+        "matrix/small-table.yaml": table_text("small-table").encode(),
         "matrix/large-table.yaml": table_text("large-table", apart="true").encode(),
     }
     with workplace(pointer) as folder:
@@ -212,3 +213,14 @@ def test_rules_behind_a_link_or_of_another_user_are_not_used(
     pointer.replace(tmp_path / "elsewhere")
     pointer.symlink_to(tmp_path / "elsewhere")
     assert fetched_knowledge(pointer, shipped).version == SHIPPED.version
+
+
+def test_a_damaged_table_is_found_before_anything_asks_for_it(pointer: Path) -> None:
+    take(pointer, FIRST)
+    path = next(pointer.parent.glob(f"{FIRST}-*")) / "knowledge.json"
+    rules, mark, tables = path.read_bytes().rpartition(b'"tables":')
+    assert b'"verified":' in tables
+    path.write_bytes(rules + mark + tables.replace(b'"verified":', b'"verifieD":'))
+    found = fetched_knowledge(pointer, shipped)
+    assert (found.version, found.tables) == (SHIPPED.version, {})
+    assert "damaged" in found.origin

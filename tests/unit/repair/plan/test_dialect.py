@@ -73,4 +73,11 @@ def test_variables_stand_before_a_posix_command() -> None:
 
 def test_windows_quoting() -> None:
     line = command_line(("C:\\my env\\python.exe", "install", "a b"), windows=True)
-    assert line == '"C:\\my env\\python.exe" install "a b"'
+    assert line == '& "C:\\my env\\python.exe" install "a b"'
+
+
+@pytest.mark.parametrize("name", ["uv-project", "poetry", "pixi", "pdm"])
+def test_a_project_comes_back_by_its_own_files(name: str) -> None:
+    """`uv add huggingface-hub==1.5.0` was printed as the undo: the project refuses that."""
+    assert "restore" in Dialect(name, PYTHON).project_files
+    assert Dialect("uv", PYTHON).project_files == ""

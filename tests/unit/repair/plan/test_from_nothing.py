@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -347,10 +348,20 @@ def test_a_triton_that_nobody_asked_for_is_no_reason_for_an_older_torch() -> Non
 def test_a_platform_without_tables_makes_nothing_impossible() -> None:
     """ "Impossible, because no known combination of releases does it", with wheels on offer."""
     empty = start("empty", A100_580)
-    facts = {"host.platform": fact_of("win_amd64"), "host.os": fact_of("windows")}
+    facts = {"host.platform": fact_of("win_arm64"), "host.os": fact_of("windows")}
     found = plan(msgspec.structs.replace(empty, facts=empty.facts | facts), want=("flash-attn",))
     assert not found.conflicts
-    assert any("no table has builds of torch with CUDA for win_amd64" in n for n in found.notes)
+    assert any("no table has builds of torch with CUDA for win_arm64" in n for n in found.notes)
+
+
+def test_windows_gets_torch_of_the_index_and_a_wheel_of_a_third_party() -> None:
+    empty = start("empty", A100_580)
+    facts = {"host.platform": fact_of("win_amd64"), "host.os": fact_of("windows")}
+    found = plan(msgspec.structs.replace(empty, facts=empty.facts | facts), want=("flash-attn",))
+    words = [word for action in found.actions for word in action.argv]
+    assert any(re.fullmatch(r"torch==[\d.]+\+cu\d{3}", word) for word in words)
+    assert any("mjun0812" in word and word.endswith("win_amd64.whl") for word in words)
+    assert not {"bash", "sh", "export", "python3"} & set(words)
 
 
 @pytest.mark.parametrize("wish", ["vllm", "unsloth"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known, Unknown
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan
 
@@ -17,11 +18,11 @@ def notes(platform: str, want: str = "flash-attn") -> str:
     return " ".join(plan(msgspec.structs.replace(there, facts=facts), want=(want,)).notes)
 
 
-def test_windows_has_torch_s_own_attention_and_files_of_a_third_party() -> None:
-    found = notes("win_amd64")
+def test_windows_on_arm_has_torch_s_own_attention() -> None:
+    found = notes("win_arm64")
     assert 'attn_implementation="sdpa"' in found
-    assert "mjun0812, a third party, publishes flash-attn" in found
-    assert "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases/tag/v" in found
+    assert "third party" not in found
+    assert notes("win_amd64").count("sdpa") == 0  # there a plan is made
 
 
 def test_macos_has_no_cuda() -> None:
@@ -51,3 +52,32 @@ def test_a_release_that_no_table_has_is_refused_with_those_that_can_be_planned()
     known = plan(start("empty", GPU, "3.11"), want=("sglang==0.5.20",))
     assert known.changes
     assert "no table" not in " ".join(known.notes)
+
+
+def test_a_third_party_s_file_is_for_the_torch_that_is_there() -> None:
+    """The newest one was named, for a torch that nobody has yet."""
+    there = start("torch 2.6 with vision and audio", GPU, "3.11")
+    told = {"host.platform": Known("win_amd64", "test"), "torch.cxx11_abi": Unknown("?", "test")}
+    found = plan(
+        msgspec.structs.replace(there, facts={**there.facts, **told}), want=("flash-attn",)
+    )
+    [note] = [note for note in found.notes if "third party" in note]
+    assert "2.6" in note.partition("beside torch ")[2].partition(" of ")[0]
+
+
+@pytest.mark.parametrize(
+    ("gfx", "words"),
+    [
+        ("gfx942", "compile for gfx942 with hipcc"),
+        ("gfx1100", "Triton backend needs FLASH_ATTENTION_TRITON_AMD_ENABLE"),
+    ],
+)
+def test_an_amd_gpu_gets_no_cuda_and_the_way_of_rocm(gfx: str, words: str) -> None:
+    """All that was said was that flash-attn fails."""
+    there = start("empty", GPU, "3.11")
+    amd = {"gpu[0].vendor": "amd", "gpu[0].gfx": gfx, "gpu[0].name": "AMD"}
+    gone = {"gpu[0].compute_capability": Absent("test"), "driver.version": Absent("test")}
+    facts = {**there.facts, **gone, **{name: Known(value, "test") for name, value in amd.items()}}
+    found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
+    assert not found.changes
+    assert words in " ".join(found.notes)

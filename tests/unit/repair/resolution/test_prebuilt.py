@@ -182,3 +182,19 @@ def test_a_file_of_others_works_where_it_promises_to_load(
     machine = planned(tmp_path, text, host__glibc=glibc, host__libc="glibc", host__glibcxx="3.4.33")
     environment = apply_overlays(machine, Overlays(("A100",), "570.86"), session().matrix)
     assert fa2(foresee_planned(environment, session().knowledge)) is expected
+
+
+@pytest.mark.parametrize("version", ["2.9.0", "3.0.0", "2.8.9.post1"])
+def test_of_a_release_that_no_table_knows_nobody_says_that_it_has_no_wheel(
+    tmp_path: Path, version: str
+) -> None:
+    """Regression: its absence from the lists of files was taken for the absence of files."""
+    found = on_a100(tmp_path, "torch==2.10.0", f"flash-attn=={version}")
+    assert "prebuilt-wheel-missing" not in findings(found)
+
+
+def test_of_an_old_release_that_never_asks_for_a_file_it_is_known(tmp_path: Path) -> None:
+    found = on_a100(tmp_path, "torch==2.10.0", "flash-attn==1.0.9")
+    assert found.planned.environment.fact("flash_attn.wheel.prebuilt") == Known(
+        value=False, source="matrix flash-attn-wheels"
+    )

@@ -26,8 +26,14 @@ def test_a_release_that_a_person_writes_is_one_of_torchs_own_builds() -> None:
     assert set(cuda.among) == {"11.8", "12.1", "12.4"}
 
 
-def test_where_pypi_has_no_cuda_nobody_can_tell() -> None:
+def test_where_pypi_has_no_cuda_it_is_one_among_its_builds() -> None:
     build = fact("torch 2.5.1 on Windows", "torch.build")
+    assert isinstance(build, Unknown)
+    assert set(build.among) == {"cpu", "cu118", "cu121", "cu124"}
+
+
+def test_a_release_whose_builds_for_windows_were_not_read_tells_nothing() -> None:
+    build = fact("torch 2.13.0 on Windows", "torch.build")
     assert isinstance(build, Unknown)
     assert not build.among
 
@@ -75,6 +81,10 @@ def test_a_platform_is_assumed_only_where_none_is_named() -> None:
         ("torch 2.6.0 under win 11", "windows"),
         ("python_embeded has torch 2.6.0", "windows"),
         ("torch 2.6.0 with sliding windows", "linux"),
+        ("torch 2.6.0 runs in windows here", "windows"),
+        ("torch 2.6.0 computes in windows of 4096 tokens", "linux"),
+        ("\u5728windows\u7cfb\u7edf\u4e0a torch 2.6.0", "windows"),
+        ("torch 2.6.0, started by trainer.exe", "windows"),
         ("torch 2.6.0 in WSL2 on Windows 11", "linux"),
         ("torch 2.6.0 in WSL, flash_attn.cp311-win_amd64.pyd", "windows"),
     ],
@@ -83,3 +93,11 @@ def test_words_of_people_name_windows(text: str, system: str) -> None:
     found = fact(text, "host.os")
     assert isinstance(found, Known)
     assert found.value == system
+
+
+def test_dependencies_in_json_are_read() -> None:
+    text = '"dependencies": {\n  "torch"       : "2.6.0+cu124",\n  "xformers"    : null\n}'
+    found = fact(text, "torch.version")
+    assert isinstance(found, Known)
+    assert found.value == "2.6.0+cu124"
+    assert not isinstance(fact(text, "xformers.version"), Known)

@@ -97,3 +97,62 @@ def test_what_runs_on_a_condition_is_not_sure() -> None:
     text = 'import os, sys\nif sys.argv:\n    os.system("vllm serve m --dtype half")\n'
     served = read(text, "a.py").intents
     assert [each.name for each in served]
+
+
+CONFIG_MAP = """kind: ConfigMap
+data:
+  train.yaml: |
+    model: x
+    torch_dtype: bfloat16
+---
+kind: Job
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        (CONFIG_MAP, "weights_dtype", "bf16"),
+        ("kind: Model\nspec:\n  engine: VLLM\n  args: [--dtype=bfloat16]\n", "framework", "vllm"),
+        ("a:\n  image: own/server:1\n  args: [--dtype, bfloat16]\n", "weights_dtype", "bf16"),
+        ("a:\n  environment:\n  - CLI_ARGS=--medvram --xformers\n", "attention", "xformers"),
+        ("a:\n  env:\n  - {name: DTYPE, value: bfloat16}\n", "weights_dtype", "bf16"),
+    ],
+)
+def test_programs_that_the_file_does_not_name(text: str, name: str, value: str) -> None:
+    assert read(text, "a.yaml").kind == "container"
+    assert facts(("a.yaml", text))[name] == value
+
+
+def test_options_that_nobody_knows_are_no_program() -> None:
+    with pytest.raises(StopIteration):
+        read("a:\n  image: x/controller\n  args: [--leader-elect, --port=1]\n", "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("lm_eval --model hf --model_args pretrained=m,dtype=bfloat16\n", "weights_dtype", "bf16"),
+        ("python -m lmms_eval --model_args=pretrained=m,attn_implementation=sdpa\n", "attention",
+         "sdpa"),
+        ("text-generation-launcher --dtype bfloat16 --port 1\n", "weights_dtype", "bf16"),
+        ("litgpt finetune_lora m --precision bf16-true\n", "weights_dtype", "bf16"),
+    ],
+)  # fmt: skip
+def test_programs_whose_options_are_those_of_any(text: str, name: str, value: str) -> None:
+    assert facts(("a.sh", text))[name] == value
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'subprocess.Popen(" ".join(cmd), shell=True)',
+        "subprocess.run(cmd)",
+        'cmd += ["--enforce-eager"]\nsubprocess.Popen(" ".join(cmd), shell=True)',
+        'cmd.append("--enforce-eager")\nsubprocess.run(shlex.join(cmd), shell=True)',
+    ],
+)
+def test_a_list_of_words_that_python_starts(start: str) -> None:
+    words = '["vllm", "serve", "m", "--dtype", "bfloat16"]'
+    text = f"import shlex, subprocess\ncmd = {words}\n{start}\n"
+    assert facts(("app.py", text))["weights_dtype"] == "bf16"

@@ -350,3 +350,30 @@ def test_values_are_never_guessed() -> None:
     )
     [found] = [one for one in read(text, "a.py").intents if one.name == "config.weights_dtype"]
     assert found.value == Computed("it depends on a condition")
+
+
+@pytest.mark.parametrize(
+    ("line", "keyword"),
+    [
+        ("from transformers import LlamaForCausalLM as M", "dtype"),
+        ("from mamba_ssm.models.mixer_seq_simple import MambaLMHeadModel as M", None),
+        ("from transformers import FlaxWhisperForConditionalGeneration as M", None),
+        ("class M: pass", None),
+    ],
+)
+def test_the_name_of_dtype_is_that_of_transformers_alone(line: str, keyword: str | None) -> None:
+    text = f"import transformers\n{line}\nM.from_pretrained('x', dtype='float16')\n"
+    assert facts(("a.py", text)).get("dtype_keyword") == keyword
+
+
+@pytest.mark.parametrize(
+    ("made", "dtype"), [("dtype=torch.bfloat16", "bf16"), ("", "fp32"), ("dtype=d", None)]
+)
+def test_tensors_that_xformers_is_given(made: str, dtype: str | None) -> None:
+    text = f"""
+import torch
+import xformers.ops as xops
+q = torch.randn(1, 128, 8, 64, {made})
+xops.memory_efficient_attention(q, q, q)
+"""
+    assert facts(("a.py", text)).get("dtype") == dtype

@@ -154,3 +154,19 @@ def test_a_mapping_that_is_filled_later(filled: str) -> None:
     text = 'import torch\nfrom transformers import AutoModel\nK = {"device_map": "auto"}\n'
     text += filled + "AutoModel.from_pretrained('m', **K)\n"
     assert facts(("a.py", text))["weights_dtype"] == "bf16"
+
+
+def test_parts_of_what_a_parser_returns() -> None:
+    text = """
+from dataclasses import dataclass, field
+import transformers
+@dataclass
+class A:
+    torch_dtype: str = field(default="bfloat16")
+@dataclass
+class B:
+    lr: float = 1.0
+a, b = transformers.HfArgumentParser((A, B)).parse_args_into_dataclasses()
+transformers.AutoModel.from_pretrained("m", torch_dtype=a.torch_dtype)
+"""
+    assert facts(("a.py", text))["weights_dtype"] == "bf16"

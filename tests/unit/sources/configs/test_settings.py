@@ -38,7 +38,7 @@ def test_any_file_whose_keys_mean_the_same_everywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["precision: 4\n", "dtype: int8\n", "use_flash_attn: false\n", "a: 1\n"]
+    "text", ["precision: 4\n", "dtype: int8\n", "use_flash_attn: maybe\n", "a: 1\n"]
 )
 def test_what_is_none_of_the_words_says_nothing(text: str, tmp_path: object) -> None:
     file = f"{tmp_path}/x.yaml"
@@ -54,3 +54,32 @@ def test_a_variable_leaves_it_open() -> None:
 
 def test_float32_weights_may_run_under_autocast() -> None:
     assert facts("torch_dtype: float32\n")["dtype"] == UNREAD
+
+
+def test_a_switch_that_is_off_is_recognised() -> None:
+    assert read("use_flash_attn: false\n").notes == ("train.yaml: recognised: line 1",)
+    assert "attention" not in facts("use_flash_attn: false\n")
+
+
+def test_a_value_that_refers_to_another_key() -> None:
+    text = "trainer: {precision: bf16-mixed}\nnet:\n  precision: ${trainer.precision}\n"
+    assert facts(text)["autocast"] == "bf16"
+    assert facts("net:\n  precision: ${a.b}\n")["autocast"] == UNREAD
+
+
+def test_what_is_saved_is_not_what_is_computed() -> None:
+    text = "save: {dtype: float16}\ntrain:\n  dtype: bf16\n"
+    assert facts(text)["weights_dtype"] == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("bf16_unet: true\n", "weights_dtype", "bf16"),
+        ("xformers: true\n", "attention", "xformers"),
+        ("optimization_dtype: bfloat16\n", "weights_dtype", "bf16"),
+        ("amp_dtype: float16\n", "autocast", "fp16"),
+    ],
+)
+def test_keys_of_any_file(text: str, name: str, value: str) -> None:
+    assert facts(text)[name] == value

@@ -338,3 +338,17 @@ def test_no_escape_of_a_terminal_gets_through(file: str, text: str) -> None:
     for intent in read(text, file).intents:
         assert intent.written.isprintable(), intent
         assert not isinstance(intent.value, str) or intent.value.isprintable(), intent
+
+
+def test_options_in_lines_of_their_own_within_a_text_for_a_shell() -> None:
+    found = script(
+        'ARGS="\n  --bf16 True\n  --attn_implementation sdpa\n"\n'
+        'RUN="torchrun --nproc_per_node 4"\nsrun bash -c "$RUN train.py $ARGS"\n'
+    )
+    assert found["bf16"] is True
+    assert found["attention"] == "sdpa"
+
+
+def test_options_in_lines_of_their_own_in_a_script_are_no_arguments() -> None:
+    found = script("torchrun train.py --lr 1 \\\n  # --fp16 \\\n  --bf16 True\n")
+    assert "bf16" not in found

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.tree import ManifestTree
-    from fadoctor.syntax.data_tree import Node
+    from fadoctor.syntax.tree import Node
 
 SAMPLES = Path(__file__).parent / "samples"
 

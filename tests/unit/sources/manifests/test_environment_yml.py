@@ -62,3 +62,14 @@ def test_it_is_known_by_what_it_holds() -> None:
     assert not recognises("pubspec.yaml", "dependencies:\n  flutter: 1\n")
     assert not recognises("environment.yml", "model: x\n")
     assert not recognises("environment.txt", text)
+
+
+def test_pip_builds_beside_the_torch_of_conda() -> None:
+    text = (
+        "channels: [pytorch]\ndependencies:\n- pytorch=2.3.1\n- pip:\n  - flash-attn==2.5.9.post1\n"
+    )
+    found = {each.name: each for each in read(given(text, "environment.yml")).requirements}
+    assert found["flash-attn"].is_isolated_by_new
+    told = text + "variables: {PIP_NO_BUILD_ISOLATION: '0'}\n"
+    found = {each.name: each for each in read(given(told, "environment.yml")).requirements}
+    assert not found["flash-attn"].is_isolated_by_new

@@ -150,3 +150,18 @@ def test_files_of_a_repository_that_is_fetched_are_not_those_beside(tmp_path: Pa
     assert "it is in a repository that is fetched" in manifest.notes[0]
     path.write_text(f"git clone https://x/y && cd y && make && cd ..\n{beside}")
     assert wanted(read_manifest(str(path))) == {"torch": "==2.6.0"}
+
+
+def test_lines_that_are_not_followed_leave_the_rest_open() -> None:
+    manifest = script("#!/bin/bash\nuv venv\nuv sync --extra gpu\n")
+    assert not manifest.requirements
+    assert said(manifest) == ["3: uv sync: there is no uv.lock beside this file", ""]
+    assert speaks_of_image(manifest.notes[-1])
+
+
+@pytest.mark.parametrize(
+    "program", ['"$VENV_PIP"', "${PIP3}", "$PYTHON_BIN -m pip", "python$1 -m pip", "$python -m pip"]
+)
+def test_a_program_that_a_variable_names(program: str) -> None:
+    found = script(f"#!/bin/bash\n{program} install torch==2.6.0\n")
+    assert wanted(found) == {"torch": "==2.6.0"}

@@ -83,3 +83,22 @@ def test_conda_has_releases_of_its_own() -> None:
     machine = Environment("0", Target("environment", "here", "test"), facts)
     manifest = Manifest("environment.yml", "environment.yml", (asked,))
     assert planned_environment(machine, [manifest], session().matrix).ranges == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("torch==2.1.2\ntransformers==4.37.2\n", ""),
+        ("torch==2.1.2\nflash-attn==2.5.0\npeft==0.10.0\n", ""),
+        ("torch==2.1.2\ntransformers==4.42.0\n", "transformers"),  # it takes no NumPy 2
+        ("torch==2.1.2\ntransformers>=4.37\n", "transformers"),
+        ("torch==2.1.2\nscipy\n", "scipy"),
+        ("torch==2.1.2\ntorchvision @ git+https://github.com/pytorch/vision\n", "torchvision"),
+    ],
+)
+def test_what_may_bound_numpy(tmp_path: Path, text: str, who: str) -> None:
+    found = planned(tmp_path, f"numpy\n{text}")
+    fact = found.fact("numpy.version")
+    assert isinstance(fact, Unknown)
+    assert ("numpy" in found.ranges) == (not who)
+    assert not who or fact.reason == f"an installer decides: numpy, and {who} may bound it"

@@ -29,3 +29,19 @@ def test_read_from_metadata(tmp_path: Path) -> None:
         "torchvision": {"torch": "==2.8.0"},
         "plain": {},
     }
+
+
+def test_what_an_extra_pins_counts_where_all_of_it_is_there(tmp_path: Path) -> None:
+    """sglang before 0.5.3 names its torch in an extra: torch moved away from its kernels."""
+    site = make_environment(tmp_path)
+    extra = ('torch==2.6.0; extra == "srt"', 'sgl-kernel==0.1.4; extra == "srt"')
+    add_package(site, "sglang", "0.4.6", "requests", *extra, 'lint==1.0; extra == "dev"')
+    add_package(site, "other", "1.0", 'torch==2.5.0; extra == "old"')
+    add_package(site, "torch", "2.6.0+cu124")
+    target = Target("environment", "x", "x", site=(str(site),), roots={"site": str(site)})
+    before = read_all_requirements(target, {}, FACTS)
+    assert before["sglang"] == {"requests": ""}
+    add_package(site, "sgl-kernel", "0.1.4")
+    after = read_all_requirements(target, {}, FACTS)
+    assert after["sglang"] == {"requests": "", "torch": "==2.6.0", "sgl-kernel": "==0.1.4"}
+    assert after["other"] == {}

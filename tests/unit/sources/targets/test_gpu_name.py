@@ -11,6 +11,8 @@ from fadoctor.sources.targets.gpu_name import find_gpu
 from tests.unit.judging.engine.builders import shipped, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fadoctor.model.rule import Table
 
 ARCHITECTURES = [{"cc": "7.0"}, {"cc": "8.9 9.0"}, {"cc": "10.0"}]
@@ -30,7 +32,7 @@ SMALL = {
 
 
 @pytest.fixture
-def tables() -> dict[str, Table]:
+def tables() -> Mapping[str, Table]:
     return shipped().tables
 
 

@@ -1,0 +1,85 @@
+"""For which platforms and Pythons releases are published, and what they require on some alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.versions import is_in
+from fadoctor.repair.plan.released import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where something is installed; "" for what is not known."""
+
+    platform: str = ""
+    python: str = ""
+
+
+class _Files(msgspec.Struct, frozen=True):
+    """What there is of some releases of a package."""
+
+    versions: str
+    platforms: frozenset[str]
+    """Empty for every platform."""
+    pythons: str
+
+    def are_for(self, place: Place) -> bool:
+        if place.platform and self.platforms and place.platform not in self.platforms:
+            return False
+        return not (place.python and self.pythons) or is_in(place.python, self.pythons) is not False
+
+
+class Published:
+    """What one knowledge base says of it; nothing is against what it does not name."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Take the matrix, whose tables tell the platforms."""
+        self._files: dict[str, list[_Files]] = {}
+        for row in matrix.tables["release-platforms"].rows:
+            platforms, pythons = (row.get(name) for name in ("platforms", "pythons"))
+            found = _Files(
+                str(row["version"]),
+                frozenset(words(platforms)),
+                pythons if isinstance(pythons, str) else "",
+            )
+            for name in words(row["package"]):
+                self._files.setdefault(name, []).append(found)
+        self._conditions: dict[str, list[tuple[str, frozenset[str], frozenset[str]]]] = {}
+        for row in matrix.tables["requirement-platforms"].rows:
+            needs, where = (frozenset(words(row[name])) for name in ("needs", "platforms"))
+            for name in words(row["package"]):
+                self._conditions.setdefault(name, []).append((str(row["version"]), needs, where))
+
+    def has_file(self, name: str, version: str, place: Place) -> bool:
+        """Return whether the index has a file of a release for a place, or nobody has looked."""
+        return all(
+            files.are_for(place)
+            for files in self._files.get(name, ())
+            if is_in(version, files.versions) is True
+        )
+
+    def required(
+        self, name: str, version: str, needs: Mapping[str, str], platform: str
+    ) -> dict[str, str]:
+        """Return what a release requires on a platform."""
+        left_out = set(self._left_out(name, version, platform)) if platform else set()
+        return {other: specifier for other, specifier in needs.items() if other not in left_out}
+
+    def can_be_had(self, name: str, version: str, needs: Mapping[str, str], place: Place) -> bool:
+        """Return whether a release has a file for a place, and so has each that it pins."""
+        pins = {other: s[2:] for other, s in needs.items() if s.startswith("==") and "," not in s}
+        return self.has_file(name, version, place) and all(
+            self.has_file(other, pin, place) for other, pin in pins.items()
+        )
+
+    def _left_out(self, name: str, version: str, platform: str) -> Iterator[str]:
+        for versions, needs, platforms in self._conditions.get(name, ()):
+            if platform not in platforms and is_in(version, versions) is True:
+                yield from needs

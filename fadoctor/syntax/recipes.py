@@ -1,0 +1,136 @@
+"""Files of recipes as scripts of the shell: Makefiles, justfiles, batch files, PowerShell.
+
+Each line stays where it stands, so that what is found in a script is found in the file.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+TARGET_LIMIT = 1_000
+_DEPTH = 8
+
+_MAKE = re.compile(r"(?:gnu)?makefile(?:[._-][\w.-]{1,60})?|[\w.-]{1,100}\.mk")
+_JUST = re.compile(r"\.?justfile|[\w.-]{1,100}\.just")
+_WINDOWS = (".bat", ".cmd", ".ps1")
+# MODEL ?= x, model := "x", export A = b
+_SETS = re.compile(
+    r"(?:export[ \t]{1,9})?([A-Za-z_][\w-]{0,80})[ \t]{0,9}(?::{0,3}|\?|\+)=[ \t]{0,9}([^\n]*)"
+)
+# install-cuda: build deps | late; install *ARGS: venv
+_HEAD = re.compile(r"@?([\w./%$(){}-]{1,100})(?:[ \t][^:=\n]{0,200})?::?(?!=)([^\n=]{0,1000})")
+_MAKE_NAME = re.compile(r"\$[({]([A-Za-z_][\w-]{0,80})[)}]")
+_JUST_NAME = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w-]{0,80})[^{}\n]{0,80}\}\}")
+_BATCH_NAME = re.compile(r"%([A-Za-z_]\w{0,80})%")
+_POWER_NAME = re.compile(r"\$(?:env:)?([A-Za-z_]\w{0,80})")
+_BATCH_SET = re.compile(
+    r"(?i)^([ \t]{0,40})set[ \t]{1,9}\"?([A-Za-z_]\w{0,80})=([^\"\n]*)\"?[ \t]{0,9}$"
+)
+_POWER_SET = re.compile(
+    r"^([ \t]{0,40})\$(?:env:)?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)$"
+)
+_REMARK = re.compile(r"(?i)[ \t]{0,40}(?:rem\b|::)")
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """One target, with the lines that make it: its own, and before them those it depends on."""
+
+    name: str
+    line: int
+    rows: tuple[int, ...]
+    """Indexes of the lines of the script, from 0."""
+
+
+def is_recipes(base: str) -> bool:
+    """Return whether a file is one, by its name in lower case."""
+    return base.endswith(_WINDOWS) or any(p.fullmatch(base) for p in (_MAKE, _JUST))
+
+
+def recipe_script(base: str, text: str) -> str:
+    """Return the commands of a file as a script, each line where it stands.
+
+    Variables of the file become those of the shell; heads of recipes are left out.
+    """
+    rows = text.replace("\r", "").split("\n")
+    if base.endswith(_WINDOWS):
+        return "\n".join(_windows(rows, is_power=base.endswith(".ps1")))
+    return "\n".join(_recipes(rows, _MAKE_NAME if _MAKE.fullmatch(base) else _JUST_NAME))
+
+
+def recipes_of(base: str, text: str) -> tuple[Recipe, ...]:
+    """Return the targets of a Makefile or a justfile; none of another file."""
+    if base.endswith(_WINDOWS):
+        return ()
+    own: dict[str, tuple[int, list[int]]] = {}
+    needs: dict[str, list[str]] = {}
+    shared: list[int] = []
+    rows: list[int] = shared
+    is_continued = False
+    for index, row in enumerate(text.replace("\r", "").split("\n")):
+        if is_continued or row[:1] in ("\t", " ") or not row.strip():
+            rows.append(index)
+        elif _SETS.fullmatch(row):
+            shared.append(index)
+        elif (head := _HEAD.fullmatch(row)) and len(own) < TARGET_LIMIT:
+            rows = own.setdefault(head[1], (index + 1, []))[1]
+            needs.setdefault(head[1], []).extend(head[2].replace("|", " ").split()[:50])
+        is_continued = row.endswith("\\")
+    return tuple(
+        Recipe(name, line, (*shared, *_with_needs(name, own, needs, _DEPTH)))
+        for name, (line, _) in own.items()
+    )
+
+
+def _with_needs(
+    name: str, own: dict[str, tuple[int, list[int]]], needs: dict[str, list[str]], depth: int
+) -> list[int]:
+    """Return the lines of a target after those of what it needs, each once."""
+    found: dict[int, None] = {}
+    for other in needs.get(name, ()) if depth else ():
+        if other != name and other in own:
+            found |= dict.fromkeys(_with_needs(other, own, needs, depth - 1))
+    return [*(found | dict.fromkeys(own[name][1]))]
+
+
+def _recipes(rows: list[str], name: re.Pattern[str]) -> list[str]:
+    found = []
+    is_continued = False
+    for row in rows:
+        text = name.sub(r"${\1}", row)
+        if is_continued or row[:1] in ("\t", " "):
+            bare = text.lstrip()
+            marks = len(bare) - len(bare.lstrip("@-+")) if not is_continued else 0
+            text = " " * (len(text) - len(bare) + marks) + bare[marks:]
+        elif pair := _SETS.fullmatch(text):
+            value = pair[2].strip().strip("\"'").replace('"', "'")
+            text = f'{pair[1].replace("-", "_")}="{value}"'
+        else:
+            text = ""
+        is_continued = text.endswith("\\")
+        found.append(text)
+    return found
+
+
+def _windows(rows: list[str], *, is_power: bool) -> list[str]:
+    """Return the lines of a batch file or of PowerShell as those of the shell."""
+    sets, mark = (_POWER_SET, "`") if is_power else (_BATCH_SET, "^")
+    name = _POWER_NAME if is_power else _BATCH_NAME
+    found = []
+    for row in rows:
+        if pair := sets.match(row):
+            value = name.sub(r"${\1}", pair[3].strip().strip("\"'")).replace("\\", "/")
+            text = f'export {pair[2]}="{value}"'
+        elif not is_power and _REMARK.match(row):
+            text = ""
+        else:
+            text = name.sub(r"${\1}", row)
+            is_more = text.rstrip().endswith(mark)
+            text = text.rstrip().removesuffix(mark).replace("\\", "/")
+            text = re.sub(
+                r"(?i)^([ \t]{0,40})@?(?:call|start(?:[ \t]{1,9}/\w{1,9})?)[ \t]{1,9}", r"\1", text
+            )
+            text += " \\" if is_more else ""
+        found.append(text)
+    return found

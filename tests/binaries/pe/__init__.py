@@ -1,0 +1,1 @@
+"""PE files against another reader of them."""

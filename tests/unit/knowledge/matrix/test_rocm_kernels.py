@@ -1,0 +1,127 @@
+"""What backends do on AMD's GPUs: cells that were held against sources by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.verdict import Backend, Dtype
+from tests.unit.judging.engine.builders import environment, shipped
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.support import Support
+
+MATRIX = Matrix(shipped().tables)
+SWITCH = {"env.TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL": "1"}
+TRITON = {"env.FLASH_ATTENTION_TRITON_AMD_ENABLE": "TRUE"}
+NONE: dict[str, Any] = {}
+
+
+def support(gfx: str, cell: str, aotriton: str = "", **facts: Any) -> Support:
+    backend, dtype = cell.split()
+    said: dict[str, Any] = {
+        "gpu.count": 1, "gpu[0].vendor": "amd", "gpu[0].visible": True, "gpu[0].gfx": gfx,
+        "gpu[0].isa": gfx, "torch.version": "2.13.0+rocm7.2", "torch.hip": "7.2",
+    }  # fmt: skip
+    if aotriton:
+        said["torch.aotriton"] = aotriton
+    here = environment({**said, **facts})
+    return Kernels(here, MATRIX).support(Backend(backend), Dtype(dtype), visible_gpus(here)[0])
+
+
+def answer(found: Support) -> str:
+    return str(found.answer.value) if isinstance(found.answer, Known) else "unknown"
+
+
+@pytest.mark.parametrize(
+    ("gfx", "aotriton", "cell", "facts", "expected"),
+    [
+        # string_to_classifier and isArchExperimentallySupported of AOTriton at its tags
+        ("gfx90a", "0.6.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx942", "0.6.0", "sdpa-flash fp16", NONE, "works"),
+        ("gfx942", "0.12.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx942", "0.12.0", "sdpa-flash fp32", NONE, "fails"),
+        ("gfx942", "0.12.0", "sdpa-efficient fp32", NONE, "works"),
+        ("gfx942", "0.12.0", "sdpa-efficient bf16", NONE, "works"),
+        ("gfx908", "0.13.0", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx908", "0.13.0", "sdpa-efficient fp32", NONE, "fails"),
+        ("gfx906", "0.11.0", "sdpa-flash fp16", NONE, "fails"),
+        ("gfx1030", "0.12.0", "sdpa-efficient fp16", NONE, "fails"),
+        ("gfx950", "0.8.0", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx950", "0.9.2", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx950", "0.9.2", "sdpa-flash bf16", SWITCH, "works"),
+        ("gfx950", "0.10.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx1201", "0.9.2", "sdpa-efficient bf16", NONE, "fails"),
+        ("gfx1201", "0.10.0", "sdpa-efficient bf16", NONE, "works"),
+        ("gfx1100", "0.7.0", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx1100", "0.7.0", "sdpa-flash bf16", SWITCH, "works"),
+        ("gfx1100", "0.10.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx1100", "0.11.0", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx1100", "0.11.0", "sdpa-flash bf16", SWITCH, "works"),
+        ("gfx1100", "0.11.1", "sdpa-flash bf16", NONE, "works"),
+        ("gfx1101", "0.10.0", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx1101", "0.12.0", "sdpa-flash bf16", SWITCH, "works"),
+        ("gfx1102", "0.10.0", "sdpa-flash fp16", SWITCH, "fails"),
+        ("gfx1102", "0.11.0", "sdpa-flash fp16", SWITCH, "works"),
+        ("gfx1103", "0.11.0", "sdpa-flash fp16", SWITCH, "fails"),
+        ("gfx1103", "0.11.1", "sdpa-flash fp16", SWITCH, "works"),
+        ("gfx1151", "0.10.0", "sdpa-flash bf16", SWITCH, "fails"),
+        ("gfx1151", "0.11.2", "sdpa-flash bf16", NONE, "fails"),
+        ("gfx1151", "0.12.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx1200", "0.10.0", "sdpa-flash bf16", SWITCH, "fails"),
+        ("gfx1200", "0.12.0", "sdpa-flash bf16", SWITCH, "works"),
+        ("gfx1250", "0.13.0", "sdpa-flash bf16", NONE, "unknown"),
+        # can_use_cudnn_attention and select_sdp_backend of torch
+        ("gfx942", "0.12.0", "sdpa-cudnn bf16", NONE, "fails"),
+        ("gfx1100", "0.12.0", "sdpa-math fp16", NONE, "works"),
+        # allowed_archs, dtypes and is_rdna of flash-attn
+        ("gfx942", "", "fa2 bf16", {"flash_attn.version": "2.8.3"}, "works"),
+        ("gfx942", "", "fa2 fp32", {"flash_attn.version": "2.8.3"}, "fails"),
+        ("gfx942", "", "fa2 fp32", {"flash_attn.version": "2.8.3", **TRITON}, "works"),
+        ("gfx950", "", "fa2 bf16", {"flash_attn.version": "2.7.4"}, "fails"),
+        ("gfx950", "", "fa2 bf16", {"flash_attn.version": "2.8.3"}, "works"),
+        ("gfx1100", "", "fa2 fp16", {"flash_attn.version": "2.8.3"}, "fails"),
+        ("gfx1100", "", "fa2 fp16", {"flash_attn.version": "2.8.3", **TRITON}, "works"),
+        # get_flash_attn_version of vLLM, SUPPORTED_DTYPES of xformers
+        ("gfx942", "", "vllm-fa bf16", {"vllm.version": "0.14.0"}, "fails"),
+        ("gfx942", "", "xformers fp32", {"xformers.version": "0.0.33"}, "fails"),
+    ],
+)
+def test_cells_against_their_sources(
+    gfx: str, aotriton: str, cell: str, facts: dict[str, Any], expected: str
+) -> None:
+    assert answer(support(gfx, cell, aotriton, **facts)) == expected
+
+
+def test_the_variable_is_named_where_it_would_help() -> None:
+    found = support("gfx1100", "sdpa-flash bf16", "0.11.0")
+    assert "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1" in found.note
+    assert found.rule == "rocm-sdpa-flash-unavailable"
+
+
+def test_what_holds_for_each_of_two_releases_holds() -> None:
+    either = Unknown("AOTriton 0.11.0 or 0.11.1", "test", ("0.11.0", "0.11.1"))
+    assert answer(support("gfx942", "sdpa-flash bf16", **{"torch.aotriton": either})) == "works"
+    assert answer(support("gfx1100", "sdpa-flash bf16", **{"torch.aotriton": either})) == "unknown"
+
+
+def test_a_gpu_that_passes_for_another_is_no_promise() -> None:
+    facts = {"gpu[0].gfx": "gfx1101", "gpu[0].isa": "gfx1100"}
+    assert answer(support("gfx1101", "sdpa-flash bf16", "0.12.0", **facts)) == "unknown"
+    assert answer(support("gfx1101", "sdpa-flash fp32", "0.12.0", **facts)) == "fails"
+
+
+def test_a_torch_for_cuda_does_nothing_here() -> None:
+    facts = {"torch.version": "2.13.0", "torch.hip": None, "torch.cuda": "13.0"}
+    found = support("gfx942", "sdpa-math fp16", **facts)
+    assert answer(found) == "fails"
+    assert answer(support("gfx942", "sdpa-math fp8", **facts)) == "unknown"
+
+
+def test_another_preference_of_torch_is_another_matter() -> None:
+    facts = {"env.TORCH_ROCM_FA_PREFER_CK": "1"}
+    assert answer(support("gfx942", "sdpa-flash bf16", "0.12.0", **facts)) == "unknown"

@@ -1,0 +1,58 @@
+"""Wheels, sources alone, or nothing: what an installer can take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.repair.resolution.published_files import PublishedFiles
+from fadoctor.repair.resolution.resolver_worlds import picks
+from tests.unit.repair.plan.problems import session
+from tests.unit.sources.manifests.test_environment import planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "platform", "python", "come"),
+    [
+        ("bitsandbytes", "0.45.5", "linux_x86_64", "3.12", True),
+        ("bitsandbytes", "0.45.5", "linux_aarch64", "3.12", None),
+        ("xformers", "0.0.33", "linux_aarch64", "3.12", False),
+        ("vllm", "0.2.5", "linux_x86_64", "3.13", False),
+        ("vllm", "0.2.5", "linux_x86_64", "3.11", True),
+        ("triton", "3.4.0", "win_amd64", "3.12", None),
+        ("triton", "99.0", "win_amd64", "3.12", True),
+        ("nobody", "1.0", "win_amd64", "3.12", True),
+        ("triton", "3.4.0", "", "", True),
+    ],
+)
+def test_what_comes(name: str, version: str, platform: str, python: str, come: bool | None) -> None:  # noqa: FBT001 -- a row of a table
+    assert PublishedFiles(session().matrix, platform, python).come(name, version) is come
+
+
+def test_a_release_that_only_sources_give_leaves_all_picks_open(tmp_path: Path) -> None:
+    """Whether an installer compiles xformers decides about torch, too."""
+    asked = "torch>=2.2\nxformers<0.0.34\n"
+    arm = {"host__platform": "linux_aarch64", "host__machine": "aarch64"}
+    assert picks(planned(tmp_path, asked, **arm), session().matrix) == {}
+    assert "xformers" in picks(planned(tmp_path, asked), session().matrix)
+
+
+def test_a_release_whose_bounds_were_not_read_is_never_picked(tmp_path: Path) -> None:
+    """Regression: vllm 0.7.0, which pins torch 2.5.1, was assumed beside torch 2.15.0."""
+    found = picks(planned(tmp_path, "torch==2.15.0\nvllm>=0.6\n"), session().matrix)
+    assert "vllm" not in found
+
+
+def test_pins_that_exclude_each_other_give_no_picks(tmp_path: Path) -> None:
+    asked = "torch==2.9.1\ntorchvision==0.17.2\ntransformers>=5\n"
+    assert picks(planned(tmp_path, asked), session().matrix) == {}
+
+
+def test_windows_has_no_triton(tmp_path: Path) -> None:
+    windows = {"host__platform": "win_amd64", "host__os": "windows", "host__machine": "amd64"}
+    found = picks(planned(tmp_path, "unsloth\n", **windows), session().matrix)
+    assert "triton" not in found

@@ -1,0 +1,108 @@
+"""Workflows, tasks of clouds, containers and recipes: what one machine of them installs."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.model.errors import InputError
+from fadoctor.sources.manifests.command_files import read, recognises
+from fadoctor.sources.manifests.planned import UNSEEN_BASE, Manifest
+from tests.unit.sources.manifests.given import given
+
+
+def of(text: str, name: str = "task.yaml") -> Manifest:
+    return read(given(text, name))
+
+
+def asked(manifest: Manifest) -> dict[str, tuple[str, int]]:
+    return {each.name: (each.specifier, each.place.line) for each in manifest.requirements}
+
+
+WORKFLOW = """\
+on: push
+env:
+  TORCH: "2.6.0"
+jobs:
+  lint:
+    steps:
+      - run: pip install ruff mypy pytest
+  gpu:
+    steps:
+      - uses: actions/checkout@v4
+      - name: Install
+        run: |
+          pip install torch==$TORCH
+          pip install flash-attn==2.7.4.post1 --no-build-isolation
+      - if: matrix.extra
+        run: pip install xformers==0.0.20
+  other:
+    steps:
+      - run: pip install torch==${{ matrix.torch }} triton
+"""
+
+
+def test_the_job_that_installs_attention_is_read() -> None:
+    manifest = of(WORKFLOW, "gpu.yml")
+    assert asked(manifest) == {"torch": ("==2.6.0", 13), "flash-attn": ("==2.7.4.post1", 14)}
+    assert any("xformers==0.0.20" in note and "condition" in note for note in manifest.notes)
+    assert any("17: other installs apart" in note for note in manifest.notes)
+    assert not any("lint" in note for note in manifest.notes)
+
+
+def test_a_value_of_the_matrix_is_open() -> None:
+    text = "jobs:\n  a:\n    steps:\n    - run: pip install torch==${{ matrix.t }} numpy\n"
+    manifest = of(text)
+    assert asked(manifest) == {"numpy": ("", 4)}
+    assert any("is not known" in note for note in manifest.notes)
+
+
+def test_a_task_has_its_setup_before_what_it_runs() -> None:
+    manifest = of("run: |\n  pip install torch==2.7.1\nsetup: |\n  pip install torch==2.6.0 peft\n")
+    assert asked(manifest) == {"torch": ("==2.7.1", 2), "peft": ("", 4)}
+    assert UNSEEN_BASE in manifest.notes
+
+
+def test_a_container_brings_its_image() -> None:
+    manifest = of(
+        "spec:\n  containers:\n  - image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\n"
+        "    command: [bash, -c]\n    args:\n    - pip install flash-attn==2.7.3 && python a.py\n"
+    )
+    assert asked(manifest) == {"torch": ("==2.6.0", 3), "flash-attn": ("==2.7.3", 6)}
+    assert manifest.image is not None
+
+
+def test_lists_of_packages() -> None:
+    manifest = of("python_version: py310\nrequirements:\n- torch==2.1.2\n- ./local\n- -r a.txt\n")
+    assert asked(manifest) == {"torch": ("==2.1.2", 3)}
+    assert manifest.python is not None
+    assert manifest.python.value == "==3.10.*"
+    manifest = of("build:\n  python_packages: ['torch==2.4.0']\n  run:\n  - pip install peft\n")
+    assert asked(manifest) == {"torch": ("==2.4.0", 2), "peft": ("", 4)}
+
+
+def test_a_list_without_commands_is_installed_at_once() -> None:
+    assert not of("requirements: [torch==2.1.2, peft]\n").is_in_steps
+    assert of("requirements: [torch==2.1.2]\nrun: pip install peft\n").is_in_steps
+
+
+def test_a_target_comes_after_those_that_it_needs() -> None:
+    text = (
+        "TORCH ?= 2.6.0\nall: torch\n\tpip install flash-attn==2.7.3 \\\n\t  peft\n"
+        "torch:\n\t@pip install torch==$(TORCH)\nrocm:\n\tpip install torch==2.5.1 triton\n"
+    )
+    manifest = of(text, "Makefile")
+    assert asked(manifest) == {
+        "torch": ("==2.6.0", 6), "flash-attn": ("==2.7.3", 3), "peft": ("", 4),
+    }  # fmt: skip
+    assert any("7: rocm installs apart from all" in note for note in manifest.notes)
+
+
+@pytest.mark.parametrize("name", ["a.yml", "Makefile", "justfile", "run.bat"])
+def test_where_nothing_installs_it_says_what_was_looked_for(name: str) -> None:
+    with pytest.raises(InputError, match="Looked for: pip, uv"):
+        of("a: 1\nb:\n  - c\n", name)
+
+
+def test_names() -> None:
+    assert all(recognises(name, "") for name in ("a.yaml", "ci.YML", "Makefile-cuda", "setup.ps1"))
+    assert not any(recognises(name, "") for name in ("a.txt", "a.toml", "Dockerfile", "a.sh"))

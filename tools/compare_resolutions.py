@@ -1,0 +1,227 @@
+"""Put printed commands before uv, over the real index, and compare with what plans said.
+
+Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FILE
+
+SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is
+installed, the Python and the platform, what a command installs, and what the plan says of the end.
+For each an
+environment is made of METADATA alone, and `uv pip install --dry-run` is asked. A label of a build
+(``+cu126``) and a file named by its address are left out: their indexes need not be reached. What
+NVIDIA publishes for CUDA is not compared, as torch's builds differ in it. Ends with 1 where
+anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from tools.refresh.index import Index
+from tools.refresh.settings import read_settings
+from tools.refresh.transport import Transport
+
+PLATFORMS = {
+    "linux_x86_64": "x86_64-manylinux_2_39",
+    "linux_aarch64": "aarch64-manylinux_2_39",
+    "win_amd64": "x86_64-pc-windows-msvc",
+    "macosx_arm64": "aarch64-apple-darwin",
+}
+OUTSIDE = ("nvidia-", "cuda-", "cu-")
+"""How names begin that are not compared."""
+
+# + torch==2.8.0
+_LINE = re.compile(r"^ ([+~-]) ([\w.-]{1,100})==(\S{1,60})", re.MULTILINE)
+_LOCAL = re.compile(r"(==[\w.!]{1,60})\+[\w.]{1,40}")
+_REASON_LIMIT = 600
+
+Sequence = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one sequence."""
+
+    kind: str
+    """One of: agrees, refused, other version, moved, nothing to ask."""
+    detail: str = ""
+
+
+class Patients:
+    """Environments of METADATA alone, one for each set of packages and Python."""
+
+    def __init__(self, index: Index, folder: Path) -> None:
+        """Take the index that has the METADATA, and a folder for the environments."""
+        self.index = index
+        self.folder = folder
+
+    def of(self, python: str, installed: dict[str, str]) -> Path:
+        """Return the interpreter of an environment with these packages."""
+        told = json.dumps([python, sorted(installed.items())])
+        place = self.folder / hashlib.sha256(told.encode()).hexdigest()[:16]
+        executable = place / "bin" / "python"
+        if not (place / "done").exists():
+            command = ("uv", "venv", "--quiet", "--clear", "--python", interpreter(python))
+            subprocess.run([*command, str(place)], check=True, timeout=120)
+            [site] = place.glob("lib/python3*/site-packages")
+            for name, version in installed.items():
+                self._write(site, name, version, python)
+            (place / "done").touch()
+        return executable
+
+    def _write(self, site: Path, name: str, version: str, python: str) -> None:
+        folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir()
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        (folder / "METADATA").write_text("\n".join([*lines, *self._needs(name, version, python)]))
+        (folder / "INSTALLER").write_text("pip\n")
+        (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n")
+
+    def _needs(self, name: str, version: str, python: str) -> list[str]:
+        """Return what a release requires by its METADATA; of a labelled build no libraries."""
+        parsed = Version(version)
+        found = self.index.releases(name).get(Version(parsed.public))
+        tag = "cp" + python.replace(".", "")
+        files = [file for file in found.files if file.tags] if found else []
+        files.sort(key=lambda file: ("linux" not in file.name, tag not in file.name))
+        if not files:
+            return []
+        message = self.index.metadata(files[0])
+        return [
+            f"{key}: {value}"
+            for key in ("Requires-Python", "Requires-Dist", "Provides-Extra")
+            for value in message.get_all(key, [])
+            if not (parsed.local and value.startswith((*OUTSIDE, "triton")))
+        ]
+
+
+@cache
+def interpreter(python: str) -> str:
+    """Return a Python of this minor version: uv's own choice, or one that pyenv keeps."""
+    kept = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{python}.*/bin/python{python}"))
+    return str(kept[-1]) if kept else python
+
+
+def installed_in(sequence: Sequence) -> dict[str, str]:
+    """Return what is there once what a plan removes is gone."""
+    gone = sequence["uninstalled"]
+    return {name: each for name, each in sequence["installed"].items() if name not in gone}
+
+
+def asked_for(sequence: Sequence) -> list[str]:
+    """Return what uv is asked to install."""
+    return [_LOCAL.sub(r"\1", item) for item in sequence["requirements"] if " @ " not in item]
+
+
+def outcome(sequence: Sequence, patients: Patients) -> Outcome:
+    """Ask about one sequence."""
+    items = asked_for(sequence)
+    if not items:
+        return Outcome("nothing to ask")
+    installed = installed_in(sequence)
+    python = patients.of(sequence["python"], installed)
+    command = ["uv", "pip", "install", "--dry-run", "--python", str(python)]
+    command += ["--python-platform", PLATFORMS[sequence["platform"]], *items]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    if done.returncode:
+        return Outcome("refused", " ".join(done.stderr.split())[-_REASON_LIMIT:])
+    return compared(sequence, installed, done.stderr)
+
+
+def compared(sequence: Sequence, installed: dict[str, str], told: str) -> Outcome:
+    """Return how what uv would do agrees with what was said."""
+    after = {canonicalize_name(name): version for name, version in installed.items()}
+    before = dict(after)
+    for sign, name, version in _LINE.findall(told):
+        if sign == "+":
+            after[canonicalize_name(name)] = version
+    wrong = [
+        f"{name} {after.get(canonicalize_name(name), 'missing')} instead of {version}"
+        for name, _, version in sequence["changes"]
+        if version and not is_outside(name) and not _is_by_address(sequence, name)
+        if not _is_same(after.get(canonicalize_name(name)), version)
+    ]
+    if wrong:
+        return Outcome("other version", "; ".join(wrong))
+    named = {canonicalize_name(change[0]) for change in sequence["changes"]}
+    named |= {canonicalize_name(Requirement(item).name) for item in sequence["requirements"]}
+    moved = [
+        f"{name} {version} becomes {after[name]}"
+        for name, version in before.items()
+        if name not in named and not is_outside(name) and not _is_same(after[name], version)
+    ]
+    return Outcome("moved", "; ".join(moved)) if moved else Outcome("agrees")
+
+
+def is_outside(name: str) -> bool:
+    """Return whether a distribution is not compared."""
+    return name.startswith(OUTSIDE)
+
+
+def _is_by_address(sequence: Sequence, name: str) -> bool:
+    return any(item.startswith(f"{name} @ ") for item in sequence["requirements"])
+
+
+def _is_same(one: str | None, other: str) -> bool:
+    """Return whether a version is the one that was said, or in the range that was said."""
+    if one is None:
+        return False
+    try:
+        return Version(one).public == Version(other).public
+    except InvalidVersion:
+        pass
+    try:
+        return SpecifierSet(other).contains(one, prereleases=True)
+    except InvalidSpecifier:
+        return True  # in words: the installer chooses
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Ask about every sequence; return 1 where anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sequences", type=Path)
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True, help="what differs, a line each")
+    asked = parser.parse_args(arguments)
+    asked.cache.mkdir(parents=True, exist_ok=True)
+    settings = read_settings()
+    urls = tuple(url for url in settings.indexes if url.startswith("http"))
+    index = Index(Transport(settings, asked.cache / "index"), urls)
+    patients = Patients(index, asked.cache / "environments")
+    sequences = [json.loads(line) for line in asked.sequences.read_text().splitlines()]
+    for sequence in sequences:  # made before they are shared
+        patients.of(sequence["python"], installed_in(sequence))
+    counts: Counter[str] = Counter()
+    with ThreadPoolExecutor(2) as pool, asked.output.open("w", encoding="utf-8") as output:
+        answers = pool.map(lambda each: outcome(each, patients), sequences)
+        for sequence, found in zip(sequences, answers, strict=True):
+            counts[found.kind] += 1
+            if is_wrong(found):
+                line = json.dumps({"kind": found.kind, "detail": found.detail, **sequence})
+                print(line, file=output, flush=True)
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts))
+    print(len(sequences), "sequences:", told)
+    return int(any(is_wrong(Outcome(kind)) for kind in counts))
+
+
+def is_wrong(found: Outcome) -> bool:
+    """Return whether an outcome is another than was said."""
+    return found.kind not in ("agrees", "nothing to ask")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

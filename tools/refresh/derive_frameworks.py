@@ -1,0 +1,100 @@
+"""Say what wheels of frameworks tell beside METADATA, and what of theirs cannot be installed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.model.packages import RELEASES
+from tools.refresh.artefact import Value
+from tools.refresh.derive import DerivedRow
+from tools.refresh.derive_requires import columns, file_of, needs_of
+from tools.refresh.errors import FetchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tools.refresh.document import Document
+    from tools.refresh.index import File, Index, Release
+
+    Tables = Mapping[str, Document]
+
+_ATTENTION = "unsloth/utils/attention_dispatch.py"
+_GUARD = re.compile(r"\bV\.to\((?:flash|downcast)_dtype\)")
+_GUARD_MERGED = "2026-06-23"
+"""The day on which the guard was merged: what was published before cannot have it."""
+
+_UNSLOTH = columns(RELEASES["unsloth"][1], unbound=">=0", others=("torchvision", "torchaudio"))
+_SGLANG = {
+    "torch": ("torch",), "flashinfer": ("flashinfer-python",),
+    "kernel": ("sglang-kernel", "sgl-kernel"), "flash_attn_4": ("flash-attn-4",),
+    "transformers": ("transformers",),
+}  # fmt: skip
+
+
+def unsloth(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow]:
+    """Derive ``unsloth-releases``: METADATA, and whether the source casts back what DoRA widens."""
+    for row in _UNSLOTH(release, index, tables):
+        file = file_of(release)
+        guard = _dora_guard(index, file) if file else None
+        yield DerivedRow(
+            row.version, row.keys, {**row.cells, **({"dora_guard": guard} if guard else {})}
+        )
+
+
+def _dora_guard(index: Index, file: File) -> Value | None:
+    if file.uploaded and file.uploaded < _GUARD_MERGED:
+        return Value("false", f"{file.name}, published before the guard was merged")
+    wheel = index.wheel(file)
+    if _ATTENTION not in wheel.names:
+        return None
+    is_there = _GUARD.search(wheel.text(_ATTENTION)) is not None
+    return Value(str(is_there).lower(), f"{file.name}, {_ATTENTION}")
+
+
+def sglang(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:
+    """Derive ``sglang-releases``; older releases name the stack in the extra ``srt`` alone."""
+    file = file_of(release)
+    if file is None:
+        return
+    needs = needs_of(index, file)
+    is_in_extra = "torch" not in needs
+    if is_in_extra:
+        needs = {**needs_of(index, file, "runtime_common"), **needs_of(index, file, "srt")}
+    source = f"{file.name}, METADATA{', extra srt' if is_in_extra else ''}"
+    cells = {
+        column: Value(next((needs[name] for name in names if needs.get(name)), None), source)
+        for column, names in _SGLANG.items()
+    }
+    cells["in_extra"] = Value("true" if is_in_extra else None, source)
+    yield DerivedRow(release.version, {}, cells)
+
+
+def lacking(index: Index, release: Release) -> list[str]:
+    """Return the requirements of a release of which the index has nothing, without extras.
+
+    Pre-releases count where a bound names one: installers take them then.
+    """
+    file = file_of(release)
+    if file is None:
+        return []
+    return [
+        f"{name}{bounds}"
+        for name, bounds in sorted(needs_of(index, file).items())
+        if bounds and not is_offered(index, name, bounds)
+    ]
+
+
+def is_offered(index: Index, name: str, bounds: str) -> bool:
+    """Return whether the index has a release in a range; true where it cannot be asked."""
+    allowed = parse_specifier(bounds)
+    try:
+        releases = index.releases(name).values()
+    except FetchError:
+        return True
+    return allowed is None or any(
+        allowed.contains(each.version)
+        for each in releases
+        if not all(file.yanked for file in each.files)
+    )

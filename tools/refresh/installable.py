@@ -1,0 +1,125 @@
+"""Write the table of releases that no installer can install anew: ``not-installable``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+from tools.refresh.derive_frameworks import lacking
+from tools.refresh.errors import FetchError, WheelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tools.refresh.compare import Report
+    from tools.refresh.document import Document
+    from tools.refresh.index import Index, Release
+
+TABLE = "not-installable"
+LOOKED_AT = (
+    "vllm", "unsloth", "unsloth-zoo", "sglang", "transformers", "accelerate", "peft", "trl",
+    "diffusers", "xformers", "bitsandbytes", "kernels", "flash-attn-4",
+)  # fmt: skip
+"""Packages whose newest releases are tried."""
+
+_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A release, and what it lacks."""
+
+    package: str
+    version: Version
+    lacks: str
+
+
+def rewritten(
+    document: Document,
+    index: Index,
+    report: Report,
+    *,
+    newest: int = 3,
+    resolves: Callable[[str, Version], bool | None] | None = None,
+) -> Document:
+    """Return the table with a row for each release that lacks something, and no other row."""
+    found: list[Finding] = []
+    for package in LOOKED_AT:
+        try:
+            asked = list(_asked(document, index, package, newest))
+            for release in asked:
+                found += _judged(index, release, resolves if release is asked[-1] else None)
+        except (FetchError, WheelError) as error:  # noqa: PERF203 -- one package is not all
+            report.unread.append(f"{TABLE}: {package}: {error}")
+            found += _kept(document, package)
+    after = document.with_all_rows(
+        [{"package": f.package, "version": str(f.version), "lacks": f.lacks} for f in found]
+    )
+    if after.text != document.text:
+        names = ", ".join(f"{f.package} {f.version} ({f.lacks})" for f in found) or "none"
+        report.changes.append(f"{TABLE}: what no installer can install: {names}")
+    else:
+        report.agreements.append(f"{TABLE}: {len(found)} releases")
+    return after
+
+
+def _asked(document: Document, index: Index, package: str, newest: int) -> Iterator[Release]:
+    releases = index.releases(package)
+    usable = [
+        each
+        for each in releases.values()
+        if not each.version.is_prerelease and not all(file.yanked for file in each.files)
+    ] or list(releases.values())
+    named = {
+        word
+        for row in document.rows
+        if package in str(row.cells["package"]).split()
+        for word in str(row.cells["version"]).split()
+    }
+    recent = usable[-newest:]
+    for each in usable:
+        if each in recent or str(each.version) in named:
+            yield each
+
+
+def _judged(
+    index: Index, release: Release, resolves: Callable[[str, Version], bool | None] | None
+) -> Iterator[Finding]:
+    missing = lacking(index, release)
+    if not missing and resolves is not None and resolves(release.package, release.version) is False:
+        missing = ["something that its requirements require"]
+    if missing:
+        yield Finding(release.package, release.version, " ".join(missing))
+
+
+def _kept(document: Document, package: str) -> Iterator[Finding]:
+    for row in document.rows:
+        if package in str(row.cells["package"]).split():
+            for word in str(row.cells["version"]).split():
+                yield Finding(package, Version(word), str(row.cells["lacks"]))
+
+
+def uv_resolves(package: str, version: Version) -> bool | None:
+    """Return whether uv finds what a release requires; None where uv cannot be asked."""
+    uv = shutil.which("uv")
+    if uv is None:
+        return None
+    command = [
+        uv, "pip", "compile", "-", "--quiet", "--no-header", "--no-annotate", "--no-config",
+        "--python-version", "3.12", "--python-platform", "x86_64-manylinux_2_39", "--no-build",
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, input=f"{package}=={version}\n", capture_output=True, text=True, check=False,
+            timeout=_TIMEOUT_S,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if done.returncode == 0:
+        return True
+    is_refused = "No solution found" in done.stderr and "source distribution" not in done.stderr
+    return False if is_refused else None
