@@ -46,15 +46,24 @@ def contradictions(folder: Path) -> list[str]:
     if not record or record["pretended"]:
         return []
     runs = {name: found for name in RUNS if (found := load(folder, name))}
+    others = [load(folder, file.name) for file in sorted(folder.glob("smoke-*.json"))
+              if file.name not in RUNS]  # fmt: skip
+    again = {_key(cell) for run in others for cell in run.get("cells", ())
+             if cell["measured"] != "not_run"}  # fmt: skip
     found: dict[str, None] = {}
     for name, run in runs.items():
-        found.update(dict.fromkeys(f"{name}: {each}" for each in _of_run(run)))
+        found.update(dict.fromkeys(f"{name}: {each}" for each in _of_run(run, again)))
     for each in (*_between(runs, load(folder, "facts.json")), *_of_steps(folder, record, runs)):
         found[each] = None
     return list(found)
 
 
-def _of_run(run: Any) -> Iterator[str]:
+def _key(cell: Any) -> tuple[str, ...]:
+    return tuple(str(cell.get(word)) for word in ("device", "backend", "dtype", "case"))
+
+
+def _of_run(run: Any, again: set[tuple[str, ...]]) -> Iterator[str]:
+    """Yield what does not fit in a run; of a cell that was run again, the last counts."""
     cells = [cell for cell in run["cells"] if cell["device"] != "cpu"]
     if bool(run["gpu_tested"]) != any(cell["measured"] != "not_run" for cell in cells):
         yield f"gpu_tested is {run['gpu_tested']}, its cells say otherwise"
@@ -62,7 +71,7 @@ def _of_run(run: Any) -> Iterator[str]:
     if any(run["summary"].get(word, 0) != counted[word] for word in run["summary"]):
         yield f"the summary {run['summary']} does not count its cells"
     version = run["torch_version"].partition("+")[0]
-    for cell in cells:
+    for cell in (each for each in cells if _key(each) not in again):
         where = f"{cell['backend']} {cell['dtype']} {cell['case']}"
         yield from (f"{where}: {each}" for each in _of_cell(cell, version))
     ran = {(cell["backend"], cell["dtype"]) for cell in cells if cell["measured"] != "not_run"}

@@ -170,28 +170,31 @@ def rare_faults(torch: Any) -> dict[str, Any]:
     }
 
 
-def subtle_faults(torch: Any) -> dict[str, Any]:
-    """Return name -> attention with a small fault, or one where the default set does not look."""
+def faults_of_rows(torch: Any) -> dict[str, Any]:
+    """Return name -> attention whose output is wrong in one head, row or column."""
     healthy = torch.nn.functional.scaled_dot_product_attention
 
-    def put(change: Any) -> Any:
+    def put(place: Any, value: float) -> Any:
         """Change the output, and what autograd sees of it."""
 
         def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
             factor = torch.ones_like(q)
-            change(factor)
+            factor[place] = value
             return healthy(q, k, v, **more) * factor
 
         return faulty
 
-    def last_head(factor: Any) -> None:
-        factor[:, -1] = 1.03
+    whole = slice(None)
+    return {
+        "last head": put((whole, -1), 1.03),
+        "first row": put((whole, whole, 0), 0),
+        "last column": put((..., -1), 0),
+    }
 
-    def first_row(factor: Any) -> None:
-        factor[:, :, 0] = 0
 
-    def last_column(factor: Any) -> None:
-        factor[..., -1] = 0
+def faults_of_masks(torch: Any) -> dict[str, Any]:
+    """Return name -> attention that sees a key too few or too many, or loses a little."""
+    healthy = torch.nn.functional.scaled_dot_product_attention
 
     def seen_until(offset: int) -> Any:
         def faulty(q: Any, k: Any, v: Any, is_causal: bool, **more: Any) -> Any:  # noqa: FBT001
@@ -211,36 +214,38 @@ def subtle_faults(torch: Any) -> dict[str, Any]:
         return tuple(each.to(torch.float8_e4m3fn).to(each.dtype) for each in (q, k, v))
 
     def gradient_of_a_row_lost(q: Any, k: Any, v: Any) -> Any:
-        kept = torch.cat([v[:, :, :-1], v[:, :, -1:].detach()], 2)
-        return q, k, kept
-
-    def any_of(_q: Any, _k: Any) -> bool:
-        return True
-
-    def in_dropout(q: Any, k: Any, v: Any, dropout_p: float = 0.0, **more: Any) -> Any:
-        out = healthy(q, k, v, dropout_p=dropout_p, **more)
-        return out * 1.1 if dropout_p else out
-
-    def in_a_window(q: Any, k: Any, v: Any, window: int = 0, **more: Any) -> Any:
-        out = healthy(q, k, v, **more)
-        return out * 1.1 if window else out
-
-    def capped(q: Any, k: Any, v: Any, softcap: float = 0.0, **more: Any) -> Any:
-        out = healthy(q, k, v, **more)
-        return out * 1.1 if softcap else out
+        return q, k, torch.cat([v[:, :, :-1], v[:, :, -1:].detach()], 2)
 
     return {
-        "last head": put(last_head),
-        "first row": put(first_row),
-        "last column": put(last_column),
         "own key hidden": seen_until(-1),
         "next key seen": seen_until(1),
-        "remainder of a tile": where(healthy, any_of, remainder_lost),
-        "rounded to eight bits": where(healthy, any_of, rounded),
-        "gradient of a row": where(healthy, any_of, gradient_of_a_row_lost),
-        "scale of dropout": in_dropout,
-        "scale of a window": in_a_window,
-        "scale of a softcap": capped,
+        "remainder of a tile": where(healthy, always, remainder_lost),
+        "rounded to eight bits": where(healthy, always, rounded),
+        "gradient of a row": where(healthy, always, gradient_of_a_row_lost),
+    }
+
+
+def always(_q: Any, _k: Any) -> bool:
+    """Hold of each call."""
+    return True
+
+
+def faults_of_arguments(torch: Any) -> dict[str, Any]:
+    """Return name -> attention that is wrong for an argument that the default set never gives."""
+    healthy = torch.nn.functional.scaled_dot_product_attention
+
+    def given(argument: str) -> Any:
+        def faulty(q: Any, k: Any, v: Any, **more: Any) -> Any:
+            asked = more.pop(argument, 0)
+            out = healthy(q, k, v, **more)
+            return out * 1.1 if asked else out
+
+        return faulty
+
+    return {
+        "scale of dropout": given("dropout_p"),
+        "scale of a window": given("window"),
+        "scale of a softcap": given("softcap"),
     }
 
 
@@ -279,7 +284,8 @@ def main() -> None:
         calls, attention = found if isinstance(found, tuple) else ({}, found)
         torch.nn.functional.scaled_dot_product_attention = attention
         run_cells(torch, name, DEFAULT_SET, calls, timed=True)
-    for name, attention in subtle_faults(torch).items():
+    subtle = (faults_of_rows(torch), faults_of_masks(torch), faults_of_arguments(torch))
+    for name, attention in (pair for each in subtle for pair in each.items()):
         torch.nn.functional.scaled_dot_product_attention = attention
         run_cells(torch, name, FEW, {}, timed=False)
 

@@ -149,9 +149,7 @@ BLIND = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("fault", SUBTLE)
-def test_small_fault_is_found_by_some_cell(
-    judgements: Judgements, fault: str, dtype: str
-) -> None:
+def test_small_fault_is_found_by_some_cell(judgements: Judgements, fault: str, dtype: str) -> None:
     assert any(is_failed(judgements[fault, dtype, case]) for case in ("hdim96", "masked"))
 
 

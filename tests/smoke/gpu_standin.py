@@ -1,0 +1,156 @@
+"""Let the torch of a CPU answer as one with a GPU does: facts, forced kernels, refusals.
+
+For a process of its own, by a sitecustomize. What is refused, and in which words, is that of
+torch's aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (2.11); values are those of the CPU.
+"""
+
+from __future__ import annotations
+
+import importlib
+import types
+import warnings
+from typing import Any
+
+SPELLED = {"torch.bfloat16": "c10::BFloat16", "torch.float16": "c10::Half"}
+SET = {True: "{Half, BFloat16}", False: "{Half, Float}"}
+
+
+def install(name: str, major: int, minor: int) -> None:
+    """Put the GPU into this process."""
+    torch: Any = importlib.import_module("torch")
+    give_facts(torch, name, major, minor)
+    move_to_cpu(torch)
+    functional = torch.nn.functional
+    functional.scaled_dot_product_attention = Attention(torch, (major, minor)).attend
+
+
+def give_facts(torch: Any, name: str, major: int, minor: int) -> None:
+    """Let torch.cuda tell of one GPU."""
+    memory = 16 << 30
+    properties = types.SimpleNamespace(name=name, major=major, minor=minor, total_memory=memory)
+    facts = {
+        "is_available": True, "device_count": 1, "get_device_properties": properties,
+        "get_device_name": name, "get_device_capability": (major, minor), "set_device": None,
+        "synchronize": None, "mem_get_info": (memory, memory), "memory_reserved": 0,
+    }  # fmt: skip
+    for each, value in facts.items():
+        setattr(torch.cuda, each, lambda *_, value=value, **__: value)
+
+
+def move_to_cpu(torch: Any) -> None:
+    """Let what is asked for on a GPU lie in the host's memory."""
+
+    def moved(original: Any) -> Any:
+        def call(*args: Any, **more: Any) -> Any:
+            args = tuple("cpu" if is_gpu(each) else each for each in args)
+            if is_gpu(more.get("device")):
+                more["device"] = "cpu"
+            return original(*args, **more)
+
+        return call
+
+    torch.Tensor.to = moved(torch.Tensor.to)
+    for name in ("ones", "zeros", "empty", "randn", "tensor", "full"):
+        setattr(torch, name, moved(getattr(torch, name)))
+
+
+def is_gpu(word: Any) -> bool:
+    """Return whether something names a GPU."""
+    return isinstance(word, str) and word.startswith("cuda")
+
+
+def kernel_of(torch: Any, name: str) -> Any:
+    """Return a kernel whose results bear the node of torch's own."""
+
+    def forward(ctx: Any, q: Any, k: Any, v: Any, more: Any) -> Any:
+        with torch.enable_grad():
+            given = [each.detach().float().requires_grad_() for each in (q, k, v)]
+            seen = more.get("attn_mask")
+            if seen is not None:  # torch does so before it chooses
+                hidden = torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))
+                more = {**more, "attn_mask": hidden}
+            out = torch._scaled_dot_product_attention_math(*given, **more)[0]
+        ctx.kept, ctx.dtypes = (given, out), [each.dtype for each in (q, k, v)]
+        return out.detach().to(q.dtype)
+
+    def backward(ctx: Any, gradient: Any) -> Any:
+        given, out = ctx.kept
+        found = torch.autograd.grad(out, given, gradient.float())
+        return (*(each.to(dtype) for each, dtype in zip(found, ctx.dtypes, strict=True)), None)
+
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    node = "ToCopy" if name == "Math" else f"ScaledDotProduct{name}Attention"
+    return type(node, (torch.autograd.Function,), methods)
+
+
+class Attention:
+    """scaled_dot_product_attention of a GPU: the first kernel that is on and takes the call."""
+
+    def __init__(self, torch: Any, capability: tuple[int, int]) -> None:
+        self._torch = torch
+        self._capability = capability
+        cuda = torch.backends.cuda
+        self._kernels = [
+            ("Flash", cuda.flash_sdp_enabled, self._flash),
+            ("Efficient", cuda.mem_efficient_sdp_enabled, self._efficient),
+            ("Cudnn", cuda.cudnn_sdp_enabled, self._cudnn),
+            ("Math", cuda.math_sdp_enabled, lambda *_: ""),
+        ]
+
+    def attend(self, q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        """Run the call on a kernel, or refuse it as torch does."""
+        if len({q.dtype, k.dtype, v.dtype}) > 1:
+            text = ("Expected query, key, and value to have the same dtype, but got query.dtype: "
+                    "{} key.dtype: {} and value.dtype: {} instead.")  # fmt: skip
+            raise RuntimeError(text.format(*(spelled(each) for each in (q, k, v))))
+        for name, is_on, refusal in self._kernels:
+            said = refusal(q, attn_mask) if is_on() else ""
+            if not is_on():
+                continue
+            if not said:
+                options = {"attn_mask": attn_mask, **more}
+                return kernel_of(self._torch, name).apply(q, k, v, options)
+            warnings.warn(f"{name} attention kernel not used because:", stacklevel=2)
+            warnings.warn(said, stacklevel=2)
+        raise RuntimeError("No available kernel. Aborting execution.")
+
+    def _flash(self, q: Any, mask: Any) -> str:
+        if mask is not None:
+            return "Flash Attention does not support non-null attn_mask."
+        if q.shape[-1] > 256:
+            return (
+                "Flash attention requires q,k,v to have the same last dimension and to be less "
+                f"than or equal to 256. Got Query.size(-1): {q.shape[-1]} instead."
+            )
+        return self._too_old("Flash attention") or self._dtypes(q, modern=True)
+
+    def _cudnn(self, q: Any, _mask: Any) -> str:
+        return self._too_old("cuDNN MHA") or self._dtypes(q, modern=True)
+
+    def _efficient(self, q: Any, _mask: Any) -> str:
+        if self._capability >= (8, 0):
+            return ""
+        return self._dtypes(q, modern=False)
+
+    def _too_old(self, what: str) -> str:
+        if self._capability >= (8, 0):
+            return ""
+        major, minor = self._capability
+        return (
+            f"{what} only supports gpu architectures in the range [sm80, sm121]. Attempting to "
+            f"run on a sm {major}.{minor} gpu."
+        )
+
+    def _dtypes(self, q: Any, *, modern: bool) -> str:
+        taken = ("c10::Half", "c10::BFloat16" if modern else "float")
+        if spelled(q) in taken:
+            return ""
+        return (
+            f"Expected query, key and value to all be of dtype: {SET[modern]}. Got Query dtype: "
+            f"{spelled(q)}, Key dtype: {spelled(q)}, and Value dtype: {spelled(q)} instead."
+        )
+
+
+def spelled(tensor: Any) -> str:
+    """Return a dtype as C++ prints it."""
+    return SPELLED.get(str(tensor.dtype), "float")
