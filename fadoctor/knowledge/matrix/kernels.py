@@ -63,9 +63,13 @@ def visible_gpus(environment: Environment) -> list[Gpu]:
 def computing_gpus(environment: Environment) -> list[Gpu]:
     """Return the visible GPUs without those that stand beside others for a display.
 
-    A GPU without tensor cores beside one that has them is not what people compute on.
+    A GPU without tensor cores beside one that has them is not what people compute on, nor is one
+    of AMD, such as a processor's, beside one of NVIDIA under a torch with CUDA.
     """
     gpus = visible_gpus(environment)
+    if isinstance(environment.fact("torch.cuda"), Known):
+        of_nvidia = [gpu for gpu in gpus if isinstance(gpu.capability, Known)]
+        gpus = [gpu for gpu in gpus if not gpu.is_amd] if of_nvidia else gpus
     facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
     has = [fact.value if isinstance(fact, Known) else None for fact in facts]
     return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
