@@ -45,7 +45,7 @@ def contradictions(folder: Path) -> list[str]:
     record = load(folder, "steps.json")
     if not record or record["pretended"]:
         return []
-    runs = {name: found for name in RUNS if (found := load(folder, name))}
+    runs = {name: run for name in RUNS if (run := load(folder, name))}
     others = [load(folder, file.name) for file in sorted(folder.glob("smoke-*.json"))
               if file.name not in RUNS]  # fmt: skip
     again = {_key(cell) for run in others for cell in run.get("cells", ())

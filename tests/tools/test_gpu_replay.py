@@ -106,6 +106,11 @@ def call(name: str, **fields: Any) -> Plant:
     return plant
 
 
+def failed_once(files: Files) -> None:
+    cells(files, THOROUGH, "sdpa-flash", "bf16", "long")[0].update(FAILED)
+    recount(files)
+
+
 FAILED = {"measured": "failed", "failure": "numbers", "detail": "out is wrong", "speed": None}
 PASSED = {"measured": "passed", "detail": "seen", "rule_id": "", "because": []}
 FLASH_NODE = "ScaledDotProductFlashAttentionBackward0"
@@ -161,9 +166,9 @@ PLANTED: dict[str, tuple[str, Plant, str]] = {
         "cuda:0 is NVIDIA H200 and NVIDIA H100"),
     "two runs disagree": ("v100", put(DEFAULT, "cells", 30, "measured", value="not_run"),
         "does not count its cells"),
-    "once passed, once failed": ("h200", lambda files: (
-        cells(files, THOROUGH, "sdpa-flash", "bf16", "long")[0].update(FAILED), recount(files),
-        )[1], "passed once, and failed"),
+    "once passed, once failed": (
+        "h200", failed_once,
+        "passed once, and failed"),
     "another torch": ("h200", put(THOROUGH, "torch_version", value="2.10.0+cu130"),
         "runs with different torch"),
     "a torch that the files do not name": ("b200", put("facts.json", "facts", "torch.version",
@@ -218,6 +223,16 @@ def test_a_contradiction_ends_the_script_with_1(
         assert ended.value.code == expected
         changed("sdpa-flash", "bf16", "causal", **FAILED)(files)
     assert "What does not fit" in capsys.readouterr().out
+
+
+def test_cell_that_was_run_again_counts_as_it_came_out_last(tmp_path: Path) -> None:
+    files = transcript(BY_KEY["h200"])
+    changed("sdpa-cudnn", "bf16", "gqa", **FAILED)(files)
+    healthy = cells(transcript(BY_KEY["h200"]), THOROUGH, "sdpa-cudnn", "bf16", "gqa")
+    write(files, tmp_path)
+    assert gpu_judge.contradictions(tmp_path) != []
+    write({"smoke-again.json": {"cells": healthy}}, tmp_path)
+    assert gpu_judge.contradictions(tmp_path) == []
 
 
 def test_pretended_record_says_nothing_of_a_gpu(tmp_path: Path) -> None:

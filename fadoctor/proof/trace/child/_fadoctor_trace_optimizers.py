@@ -23,7 +23,7 @@ class Optimizers:
 
     def watch(self, patches: Any) -> None:
         """Begin; torch before 2.0 has no hooks for all optimizers, and stays as it is."""
-        module = sys.modules.get(torch.optim.Optimizer.__module__)
+        module: Any = sys.modules.get(torch.optim.Optimizer.__module__)
         before = getattr(module, "register_optimizer_step_pre_hook", None)
         after = getattr(module, "register_optimizer_step_post_hook", None)
         if before is None or after is None:
