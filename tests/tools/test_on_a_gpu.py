@@ -23,14 +23,20 @@ def cell(measured: str = "passed", **more: Any) -> dict[str, Any]:
     return {
         "backend": "fa2", "dtype": "bf16", "case": "full", "measured": measured, "detail": "seen",
         "predicted": "works", "device_name": "NVIDIA A100-SXM4-80GB", "compute_capability": "8.0",
-        **more,
+        "device": "cuda:0", "trap": False, "because": [], "errors": {}, "kernel": "",
+        "rule_id": "", **more,
     }  # fmt: skip
 
 
 def keep(folder: Path, cells: list[dict[str, Any]], *, pretended: bool = False) -> str:
     steps = [{"name": "smoke default", "code": 0, "seconds": 3.2, "problem": ""}]
     (folder / "steps.json").write_text(json.dumps({"pretended": pretended, "steps": steps}))
-    report = {"torch_version": "2.9.1+cu128", "cells": cells}
+    report = {
+        "torch_version": "2.9.1+cu128",
+        "cells": cells,
+        "gpu_tested": True,
+        "summary": {},
+    }
     (folder / "smoke-default.json").write_text(json.dumps(report))
     return gpu_page.render(folder)
 
@@ -177,9 +183,13 @@ def test_peaks_are_found_by_whole_words(name: str, peak: float | None) -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([cell("failed"), cell(), cell("refused")], ""),
+        ([cell("failed", rule_id="gpu-memory-too-small"), cell(), cell("refused")], ""),
+        ([cell("failed"), cell()], "told as nothing, not as gpu-memory-too-small"),
         ([cell(), cell()], "no cell is failed"),
-        ([cell("failed"), cell("not_run")], "cells after it did not run"),
+        (
+            [cell("failed", rule_id="gpu-memory-too-small"), cell("not_run")],
+            "cells after it did not run",
+        ),
         ([], "no cell was reported"),
     ],
 )

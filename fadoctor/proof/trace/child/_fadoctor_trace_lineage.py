@@ -7,6 +7,7 @@ at, and of those only addresses, names and lines are kept: no tensor, no frame.
 from __future__ import annotations
 
 import sys
+from types import MethodWrapperType
 from typing import Any
 
 import torch
@@ -36,7 +37,7 @@ _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _TENSOR = torch.Tensor
 _SEEN = (torch.Tensor, tuple, list)
-_GETTER = type(torch.Tensor.grad.__get__)
+_GETTER = MethodWrapperType
 """What an attribute of a tensor is read by: no operation makes a tensor there."""
 _EACH = "_foreach_"
 """Begins the names of operations on lists whose members have nothing to do with each other."""
