@@ -105,18 +105,19 @@ def test_the_variable_is_named_where_it_would_help() -> None:
 
 def test_what_holds_for_each_of_two_releases_holds() -> None:
     either = Unknown("AOTriton 0.11.0 or 0.11.1", "test", ("0.11.0", "0.11.1"))
-    assert answer(support("gfx942", "sdpa-flash bf16", **{"torch.aotriton": either})) == "works"
-    assert answer(support("gfx1100", "sdpa-flash bf16", **{"torch.aotriton": either})) == "unknown"
+    facts: dict[str, Any] = {"torch.aotriton": either}
+    assert answer(support("gfx942", "sdpa-flash bf16", **facts)) == "works"
+    assert answer(support("gfx1100", "sdpa-flash bf16", **facts)) == "unknown"
 
 
 def test_a_gpu_that_passes_for_another_is_no_promise() -> None:
-    facts = {"gpu[0].gfx": "gfx1101", "gpu[0].isa": "gfx1100"}
+    facts: dict[str, Any] = {"gpu[0].gfx": "gfx1101", "gpu[0].isa": "gfx1100"}
     assert answer(support("gfx1101", "sdpa-flash bf16", "0.12.0", **facts)) == "unknown"
     assert answer(support("gfx1101", "sdpa-flash fp32", "0.12.0", **facts)) == "fails"
 
 
 def test_a_torch_for_cuda_does_nothing_here() -> None:
-    facts = {"torch.version": "2.13.0", "torch.hip": None, "torch.cuda": "13.0"}
+    facts: dict[str, Any] = {"torch.version": "2.13.0", "torch.hip": None, "torch.cuda": "13.0"}
     found = support("gfx942", "sdpa-math fp16", **facts)
     assert answer(found) == "fails"
     assert answer(support("gfx942", "sdpa-math fp8", **facts)) == "unknown"
