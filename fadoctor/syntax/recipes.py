@@ -34,7 +34,7 @@ _POWER_SET = re.compile(
 _REMARK = re.compile(r"(?i)[ \t]{0,40}(?:rem\b|::)")
 
 
-class Recipe(msgspec.Struct, frozen=True):
+class MadeTarget(msgspec.Struct, frozen=True):
     """One target, with the lines that make it: its own, and before them those it depends on."""
 
     name: str
@@ -59,7 +59,7 @@ def recipe_script(base: str, text: str) -> str:
     return "\n".join(_recipes(rows, _MAKE_NAME if _MAKE.fullmatch(base) else _JUST_NAME))
 
 
-def recipes_of(base: str, text: str) -> tuple[Recipe, ...]:
+def recipes_of(base: str, text: str) -> tuple[MadeTarget, ...]:
     """Return the targets of a Makefile or a justfile; none of another file."""
     if base.endswith(_WINDOWS):
         return ()
@@ -78,7 +78,7 @@ def recipes_of(base: str, text: str) -> tuple[Recipe, ...]:
             needs.setdefault(head[1], []).extend(head[2].replace("|", " ").split()[:50])
         is_continued = row.endswith("\\")
     return tuple(
-        Recipe(name, line, (*shared, *_with_needs(name, own, needs, _DEPTH)))
+        MadeTarget(name, line, (*shared, *_with_needs(name, own, needs, _DEPTH)))
         for name, (line, _) in own.items()
     )
 

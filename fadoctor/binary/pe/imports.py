@@ -27,7 +27,7 @@ _THUNKS = 512
 _ORDINAL = 0xFFFF
 
 
-class Imported(msgspec.Struct, frozen=True):
+class ImportedLibrary(msgspec.Struct, frozen=True):
     """What is wanted of one library."""
 
     library: str
@@ -40,7 +40,7 @@ class Imported(msgspec.Struct, frozen=True):
     """Looked for at the first call: loading does without it."""
 
 
-def read_imports(image: PeImage) -> tuple[Imported, ...]:
+def read_imports(image: PeImage) -> tuple[ImportedLibrary, ...]:
     """Return what a file wants: what it is loaded with first, then what is delayed."""
     reader = _Thunks(image)
     at_once = [reader.imported(*row) for row in _at_once(image)]
@@ -91,7 +91,7 @@ class _Thunks:
         self._by_number = 1 << (8 * self._width - 1)
         self._left = MAX_IMPORTS
 
-    def imported(self, library: int, thunks: int, is_delayed: bool) -> Imported:  # noqa: FBT001 -- a row of a table
+    def imported(self, library: int, thunks: int, is_delayed: bool) -> ImportedLibrary:  # noqa: FBT001 -- a row of a table
         """Return what is wanted of a library."""
         names: list[str] = []
         ordinals: list[int] = []
@@ -101,7 +101,7 @@ class _Thunks:
             else:
                 # A hint of two bytes, then the name.
                 names.append(self._image.text((value & 0x7FFFFFFF) + 2))
-        return Imported(self._image.text(library), tuple(names), tuple(ordinals), is_delayed)
+        return ImportedLibrary(self._image.text(library), tuple(names), tuple(ordinals), is_delayed)
 
     def _values(self, start: int) -> Iterator[int]:
         layout = struct.Struct("<Q" if self._width == 8 else "<I")

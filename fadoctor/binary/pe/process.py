@@ -18,8 +18,8 @@ from fadoctor.binary.pe.exports import Exports
 from fadoctor.binary.pe.families import DllFamily, family_of_dll
 from fadoctor.binary.pe.image import PeImage
 from fadoctor.binary.pe.imports import read_imports, read_libraries
-from fadoctor.binary.pe.search import DllFolders, DllSearch, FoundIn, Place, file_name
-from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, Trouble, TroubleKind
+from fadoctor.binary.pe.search import DllFolders, DllSearch, FoundDll, FoundIn, file_name
+from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, DllTrouble, TroubleKind
 from fadoctor.binary.source import open_source
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ class DllPrediction(msgspec.Struct, frozen=True):
     loads: bool | None
     needs_torch: bool = False
     """It is torch that does not load."""
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[DllTrouble, ...] = ()
     """What is in the way, in order, the certain ones first; at most 200."""
     needed: tuple[str, ...] = ()
-    found: tuple[tuple[str, Place], ...] = ()
+    found: tuple[tuple[str, FoundDll], ...] = ()
     """Where each library that it wants itself is."""
 
     @property
@@ -74,9 +74,9 @@ class DllPredictor:
     def __init__(self, process: WindowsProcess) -> None:
         self.process = process
         self._files = ExitStack()
-        self._images: dict[str, PeImage | Trouble] = {}
+        self._images: dict[str, PeImage | DllTrouble] = {}
         self._bare = DllSearch(process.folders)
-        self._torch: tuple[DllSearch, tuple[Trouble, ...]] | None = None
+        self._torch: tuple[DllSearch, tuple[DllTrouble, ...]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +101,7 @@ class DllPredictor:
         visit = _Visit(self, search, adds_folders=adds_folders)
         troubles = _certain_first(visit.load(path, check=True))
         image = self.image(path)
-        if isinstance(image, Trouble):
+        if isinstance(image, DllTrouble):
             return DllPrediction(path, _verdict(troubles), False, troubles)
         needed = _names(image)
         folder = os.path.dirname(path)  # noqa: PTH120 -- text
@@ -109,34 +109,36 @@ class DllPredictor:
         found = tuple((name, place) for name, place in places if place is not None)
         return DllPrediction(path, _verdict(troubles), False, troubles, needed, found)
 
-    def torch_troubles(self) -> tuple[Trouble, ...]:
+    def torch_troubles(self) -> tuple[DllTrouble, ...]:
         """Return what is in the way of ``import torch``."""
         return self._import_torch()[1] if self.process.torch else ()
 
-    def image(self, path: str) -> PeImage | Trouble:
+    def image(self, path: str) -> PeImage | DllTrouble:
         """Return an open file, or why the loader does not take it."""
         if path not in self._images:
             self._images[path] = self._open(path)
         return self._images[path]
 
-    def _open(self, path: str) -> PeImage | Trouble:
+    def _open(self, path: str) -> PeImage | DllTrouble:
         if len(self._images) >= MAX_FILES:
-            return Trouble(TroubleKind.TOO_LARGE, path, detail=f"more than {MAX_FILES} libraries")
+            return DllTrouble(
+                TroubleKind.TOO_LARGE, path, detail=f"more than {MAX_FILES} libraries"
+            )
         try:
             image = PeImage(self._files.enter_context(open_source(path)))
         except TruncatedError as error:
-            return Trouble(TroubleKind.TRUNCATED, path, detail=str(error))
+            return DllTrouble(TroubleKind.TRUNCATED, path, detail=str(error))
         except BadBinaryError as error:
             is_there = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 -- text
             kind = TroubleKind.NOT_PE if is_there else TroubleKind.UNREADABLE
-            return Trouble(kind, path, detail=str(error))
+            return DllTrouble(kind, path, detail=str(error))
         machine = self.process.machine
         if machine and image.header.machine != machine:
             what = f"built for {image.header.machine}, the process is {machine}"
-            return Trouble(TroubleKind.OTHER_MACHINE, path, detail=what)
+            return DllTrouble(TroubleKind.OTHER_MACHINE, path, detail=what)
         return image
 
-    def _import_torch(self) -> tuple[DllSearch, tuple[Trouble, ...]]:
+    def _import_torch(self) -> tuple[DllSearch, tuple[DllTrouble, ...]]:
         """Load all of torch/lib, as torch/__init__.py does: with PATH where it fails without."""
         if self._torch is None:
             search = DllSearch(self.process.folders)
@@ -173,10 +175,10 @@ class _Visit:
         self._surely = search.is_complete and not (adds_folders or owner.process.may_search_more)
         self._seen: set[str] = set()
 
-    def load(self, path: str, *, check: bool) -> list[Trouble]:
+    def load(self, path: str, *, check: bool) -> list[DllTrouble]:
         """Return what is in the way of a library; its symbols are looked up where `check` says."""
         own_folder = os.path.dirname(path)  # noqa: PTH120 -- text
-        found: list[Trouble] = []
+        found: list[DllTrouble] = []
         waiting = [(path, check)]
         while waiting and len(found) < MAX_TROUBLES:
             at, with_symbols = waiting.pop(0)
@@ -184,7 +186,7 @@ class _Visit:
                 continue
             self._seen.add(at)
             image = self._owner.image(at)
-            if isinstance(image, Trouble):
+            if isinstance(image, DllTrouble):
                 found.append(image)
                 continue
             try:
@@ -193,38 +195,40 @@ class _Visit:
                 if with_symbols:
                     found += self._procedures(image, at, own_folder)
             except BadBinaryError as error:
-                found.append(Trouble(TroubleKind.UNREADABLE, at, detail=str(error)))
+                found.append(DllTrouble(TroubleKind.UNREADABLE, at, detail=str(error)))
         return found[:MAX_TROUBLES]
 
     def _wanted(
         self, name: str, path: str, own_folder: str, waiting: list[tuple[str, bool]]
-    ) -> Iterator[Trouble]:
+    ) -> Iterator[DllTrouble]:
         if self._owner.is_other_python(name):
-            yield Trouble(TroubleKind.OTHER_PYTHON, path, name)
+            yield DllTrouble(TroubleKind.OTHER_PYTHON, path, name)
             return
         place = self._search.find(name, own_folder, by_path=self._by_path)
         if place is None:
             # The process holds its Python; that the driver is missing is told apart.
             if family_of_dll(name) not in _LEFT_ASIDE:
                 kind = TroubleKind.MISSING_DLL if self._surely else TroubleKind.UNFOUND
-                yield Trouble(kind, path, name, detail=f"{name} is in no folder that was searched")
+                yield DllTrouble(
+                    kind, path, name, detail=f"{name} is in no folder that was searched"
+                )
         elif place.found_in not in _NOT_CHECKED:
             waiting.append((place.path, False))
 
-    def _procedures(self, image: PeImage, path: str, own_folder: str) -> Iterator[Trouble]:
+    def _procedures(self, image: PeImage, path: str, own_folder: str) -> Iterator[DllTrouble]:
         """Yield the symbols that the libraries lack; those of Windows itself are not looked at."""
         for wanted in read_imports(image):
             place = self._search.find(wanted.library, own_folder, by_path=self._by_path)
             if wanted.is_delayed or place is None or place.found_in in _NOT_CHECKED:
                 continue
             provider = self._owner.image(place.path)
-            if isinstance(provider, Trouble):
+            if isinstance(provider, DllTrouble):
                 continue
             exports = Exports(provider)
             lacking = [name for name in wanted.names if not exports.has(name)]
             lacking += [f"#{n}" for n in wanted.ordinals if not exports.has_ordinal(n)]
             for name in lacking:
-                yield Trouble(TroubleKind.MISSING_PROCEDURE, path, name, provider=place.path)
+                yield DllTrouble(TroubleKind.MISSING_PROCEDURE, path, name, provider=place.path)
 
 
 def _names(image: PeImage) -> tuple[str, ...]:
@@ -234,12 +238,12 @@ def _names(image: PeImage) -> tuple[str, ...]:
         return ()
 
 
-def _certain_first(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
+def _certain_first(troubles: Iterable[DllTrouble]) -> tuple[DllTrouble, ...]:
     ordered = sorted(troubles, key=lambda trouble: trouble.kind in UNDECIDED_TROUBLE)
     return tuple(dict.fromkeys(ordered))[:MAX_TROUBLES]
 
 
-def _verdict(troubles: Iterable[Trouble]) -> bool | None:
+def _verdict(troubles: Iterable[DllTrouble]) -> bool | None:
     """Return the answer; that a library is in no folder is for Windows alone to prove."""
     kinds = {trouble.kind for trouble in troubles}
     if kinds - UNDECIDED_TROUBLE - {TroubleKind.MISSING_DLL}:

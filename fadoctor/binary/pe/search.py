@@ -38,7 +38,7 @@ class FoundIn(enum.Enum):
     """A set of interfaces, not a file."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class FoundDll(msgspec.Struct, frozen=True):
     """Where a library is."""
 
     found_in: FoundIn
@@ -71,17 +71,17 @@ class DllSearch:
         """Whether everything is known where Windows looks: what is not there is missing."""
         return bool(self._listed(self._folders.program) and self._listed(self._folders.system))
 
-    def find(self, name: str, own_folder: str, *, by_path: bool = False) -> Place | None:
+    def find(self, name: str, own_folder: str, *, by_path: bool = False) -> FoundDll | None:
         """Return where a library is that one in a folder wants; None where it is nowhere."""
         wanted = file_name(name)
         if family_of_dll(wanted) is DllFamily.SYSTEM:
-            return Place(FoundIn.INTERFACE)
+            return FoundDll(FoundIn.INTERFACE)
         if wanted in self.loaded:
-            return Place(FoundIn.LOADED, self.loaded[wanted])
+            return FoundDll(FoundIn.LOADED, self.loaded[wanted])
         for found_in, folder in self._order(own_folder, by_path=by_path):
             real = self._listed(folder).get(wanted)
             if real is not None:
-                return Place(found_in, os.path.join(folder, real))  # noqa: PTH118 -- text
+                return FoundDll(found_in, os.path.join(folder, real))  # noqa: PTH118 -- text
         return None
 
     def libraries(self, folder: str) -> list[str]:

@@ -28,7 +28,7 @@ class TroubleKind(enum.Enum):
 UNDECIDED_TROUBLE = frozenset({TroubleKind.UNFOUND, TroubleKind.UNREADABLE, TroubleKind.TOO_LARGE})
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class DllTrouble(msgspec.Struct, frozen=True):
     """One obstacle."""
 
     kind: TroubleKind
@@ -51,7 +51,7 @@ _SAYS = {
 }
 
 
-def windows_says(trouble: Trouble) -> str:
+def windows_says(trouble: DllTrouble) -> str:
     """Return what Windows says, with the name that it leaves out."""
     said = _SAYS.get(trouble.kind, "")
     if not said:

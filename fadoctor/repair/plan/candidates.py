@@ -20,7 +20,7 @@ from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.helpers import Helpers
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
-from fadoctor.repair.plan.published import Place
+from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import mapping_of, released, words
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -108,7 +108,7 @@ class Candidates:
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the triton that the environment's torch requires, where it requires one."""
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
-        place = Place(text_of(environment, "host.platform"))
+        place = InstalledWhere(text_of(environment, "host.platform"))
         asked = (wanted, place.platform)
         if wanted and asked not in self._triton:
             allowed = parse_specifier(wanted)

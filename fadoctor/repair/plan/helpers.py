@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
-from fadoctor.repair.plan.published import Place, Published
+from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier, words
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -37,7 +37,7 @@ class Helpers:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
-        self.published = Published(matrix)
+        self.published = ReadyMadeFiles(matrix)
         self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
@@ -59,7 +59,7 @@ class Helpers:
         """
         wanted = tuple(sorted(set(filter(None, specifiers))))
         python = python_of(environment).rstrip("t")
-        place = Place(text_of(environment, "host.platform"), python)
+        place = InstalledWhere(text_of(environment, "host.platform"), python)
         mine = {other for _, _, needs in self._of(name) for other, _ in needs}
         asked = (
             name,

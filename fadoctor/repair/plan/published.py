@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 
-class Place(msgspec.Struct, frozen=True):
+class InstalledWhere(msgspec.Struct, frozen=True):
     """Where something is installed; "" for what is not known."""
 
     platform: str = ""
@@ -30,13 +30,13 @@ class _Files(msgspec.Struct, frozen=True):
     """Empty for every platform."""
     pythons: str
 
-    def are_for(self, place: Place) -> bool:
+    def are_for(self, place: InstalledWhere) -> bool:
         if place.platform and self.platforms and place.platform not in self.platforms:
             return False
         return not (place.python and self.pythons) or is_in(place.python, self.pythons) is not False
 
 
-class Published:
+class ReadyMadeFiles:
     """What one knowledge base says of it; nothing is against what it does not name."""
 
     def __init__(self, matrix: Matrix) -> None:
@@ -57,7 +57,7 @@ class Published:
             for name in words(row["package"]):
                 self._conditions.setdefault(name, []).append((str(row["version"]), needs, where))
 
-    def has_file(self, name: str, version: str, place: Place) -> bool:
+    def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether the index has a file of a release for a place, or nobody has looked."""
         return all(
             files.are_for(place)
@@ -72,7 +72,9 @@ class Published:
         left_out = set(self._left_out(name, version, platform)) if platform else set()
         return {other: specifier for other, specifier in needs.items() if other not in left_out}
 
-    def can_be_had(self, name: str, version: str, needs: Mapping[str, str], place: Place) -> bool:
+    def can_be_had(
+        self, name: str, version: str, needs: Mapping[str, str], place: InstalledWhere
+    ) -> bool:
         """Return whether a release has a file for a place, and so has each that it pins."""
         pins = {other: s[2:] for other, s in needs.items() if s.startswith("==") and "," not in s}
         return self.has_file(name, version, place) and all(

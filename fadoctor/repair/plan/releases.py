@@ -24,7 +24,7 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
-from fadoctor.repair.plan.published import Place, Published
+from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -54,7 +54,7 @@ class Releases:
         """Take the matrix, and what is known of the indexes with builds of torch."""
         self.matrix = matrix
         self.indexes = indexes
-        self.published = Published(matrix)
+        self.published = ReadyMadeFiles(matrix)
         self._all: dict[str, tuple[Choice, ...]] = {}
         self._asked: dict[tuple[str, ...], tuple[Choice, ...]] = {}
 
@@ -73,7 +73,7 @@ class Releases:
         torch, python = text_of(environment, "torch.version"), python_of(environment)
         if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
             return []
-        place = Place(text_of(environment, "host.platform"), python.rstrip("t"))
+        place = InstalledWhere(text_of(environment, "host.platform"), python.rstrip("t"))
         found = [
             choice
             for choice in self._to_be_had(package, place)
@@ -89,7 +89,7 @@ class Releases:
             ]
         return found
 
-    def _to_be_had(self, package: str, place: Place) -> Iterator[Choice]:
+    def _to_be_had(self, package: str, place: InstalledWhere) -> Iterator[Choice]:
         """Yield the releases that can be had in a place, with what they require there."""
         fact, name = f"{package}.requires", distribution_of(package)
         for choice in self.every(package):

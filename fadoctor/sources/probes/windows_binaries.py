@@ -19,7 +19,7 @@ from fadoctor.binary.pe.described import describe_pe
 from fadoctor.binary.pe.families import DllFamily, family_of_dll
 from fadoctor.binary.pe.process import DllPrediction, DllPredictor, WindowsProcess
 from fadoctor.binary.pe.search import DllFolders
-from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, Trouble, TroubleKind, windows_says
+from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, DllTrouble, TroubleKind, windows_says
 from fadoctor.model.fact import Fact, Known, printable
 from fadoctor.model.packages import LOADS_ALONE, TORCH
 from fadoctor.sources.probes.interpreter_files import is_folder
@@ -172,7 +172,7 @@ def _failure(extension: Extension, prediction: DllPrediction, naming: WindowsNam
     }
 
 
-def _cause(trouble: Trouble) -> str:
+def _cause(trouble: DllTrouble) -> str:
     if trouble.kind is not TroubleKind.MISSING_PROCEDURE:
         return "python" if trouble.kind is TroubleKind.OTHER_PYTHON else "other"
     cause = _CAUSES.get(family_of_dll(os.path.basename(trouble.provider)), "other")  # noqa: PTH119 -- text
@@ -180,7 +180,7 @@ def _cause(trouble: Trouble) -> str:
     return "stable-abi" if is_stable else cause
 
 
-def _undecided(troubles: tuple[Trouble, ...]) -> str:
+def _undecided(troubles: tuple[DllTrouble, ...]) -> str:
     first = next((t for t in troubles if t.kind in UNDECIDED_TROUBLE), troubles[0])
     if first.kind is TroubleKind.UNFOUND:
         return printable(f"where Windows finds {first.name} is not known here")

@@ -324,7 +324,7 @@ def test_for_rocm_only_advice_is_given() -> None:
     found = plan(golden(MISMATCH, **amd))
     assert found.changes == ()
     assert all(not action.kind.is_run for action in found.actions)
-    assert any("ROCm" in note for note in found.notes)
+    assert any("AMD's GPUs" in note for note in found.notes)
 
 
 def test_an_own_build_of_torch_is_not_replaced() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.published import Place, Published
+from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
@@ -23,8 +23,8 @@ ARM, INTEL = "linux_aarch64", "linux_x86_64"
 
 
 @pytest.fixture
-def published() -> Published:
-    return Published(session().matrix)
+def published() -> ReadyMadeFiles:
+    return ReadyMadeFiles(session().matrix)
 
 
 @pytest.mark.parametrize(
@@ -41,30 +41,30 @@ def published() -> Published:
     ],
 )
 def test_files_by_platform(
-    published: Published, name: str, version: str, platform: str, *, expected: bool
+    published: ReadyMadeFiles, name: str, version: str, platform: str, *, expected: bool
 ) -> None:
-    assert published.has_file(name, version, Place(platform)) is expected
+    assert published.has_file(name, version, InstalledWhere(platform)) is expected
 
 
-def test_a_requirement_with_a_marker_is_left_out_elsewhere(published: Published) -> None:
+def test_a_requirement_with_a_marker_is_left_out_elsewhere(published: ReadyMadeFiles) -> None:
     needs = {"torch": ">=2.4", "xformers": ">=0.0.27"}
     assert published.required("unsloth", "2026.1.2", needs, INTEL) == needs
     assert published.required("unsloth", "2026.1.2", needs, ARM) == {"torch": ">=2.4"}
     assert published.required("unsloth", "2025.3.19", needs, ARM) == needs
 
 
-def test_a_release_can_be_had_where_what_it_pins_can(published: Published) -> None:
+def test_a_release_can_be_had_where_what_it_pins_can(published: ReadyMadeFiles) -> None:
     needs = {"xformers": "==0.0.35"}
-    assert published.can_be_had("somebody", "1.0", needs, Place(INTEL))
-    assert not published.can_be_had("somebody", "1.0", needs, Place(ARM))
+    assert published.can_be_had("somebody", "1.0", needs, InstalledWhere(INTEL))
+    assert not published.can_be_had("somebody", "1.0", needs, InstalledWhere(ARM))
 
 
-def test_files_by_python(published: Published) -> None:
+def test_files_by_python(published: ReadyMadeFiles) -> None:
     """sglang pins outlines 0.1.11, and that a part without a file for Python 3.13."""
     needs = {"outlines": "==0.1.11"}
-    assert published.can_be_had("sglang", "0.5.20", needs, Place(INTEL, "3.12"))
-    assert not published.can_be_had("sglang", "0.5.20", needs, Place(INTEL, "3.13"))
-    assert published.can_be_had("sglang", "0.5.20", needs, Place(INTEL))
+    assert published.can_be_had("sglang", "0.5.20", needs, InstalledWhere(INTEL, "3.12"))
+    assert not published.can_be_had("sglang", "0.5.20", needs, InstalledWhere(INTEL, "3.13"))
+    assert published.can_be_had("sglang", "0.5.20", needs, InstalledWhere(INTEL))
 
 
 def _planned(platform: str, *want: str) -> Plan:

@@ -61,8 +61,9 @@ def test_a_third_party_s_file_is_for_the_torch_that_is_there() -> None:
     found = plan(
         msgspec.structs.replace(there, facts={**there.facts, **told}), want=("flash-attn",)
     )
-    [note] = [note for note in found.notes if "third party" in note]
-    assert "2.6" in note.partition("beside torch ")[2].partition(" of ")[0]
+    [action] = found.actions
+    assert "torch2.6-cp311-cp311-win_amd64.whl" in action.url
+    assert any("third party" in said for said in action.side_effects)
 
 
 @pytest.mark.parametrize(
