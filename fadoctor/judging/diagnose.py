@@ -196,8 +196,8 @@ def _not_looked(environment: Environment) -> Iterable[str]:
             return
         yield "None of the packages that fadoctor checks is installed here."
         yield (
-            "To plan what to install: `fadoctor fix --dry-run --want flash-attn`. To examine "
-            "another environment, name it with --python PATH."
+            "To plan what to install: `fadoctor fix --dry-run --want NAME`, such as transformers, "
+            "vllm or flash-attn. To examine another environment, name it with --python PATH."
         )
     elif isinstance(environment.fact("torch.version"), Absent):
         what = "The files do not require torch" if is_planned else "torch is not installed here"
