@@ -57,12 +57,15 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
     yield from _requirements(package, cell.backend.value, facts)
     if row.get("route") == "hub":
         yield from _of_the_hub(cell, facts)
-    capability = facts.get(f"{cell.gpu.partition(' ')[0]}.compute_capability")
-    if isinstance(capability, Unknown):
+    gpu = cell.gpu.partition(" ")[0]
+    known = (facts.get(f"{gpu}.{name}") for name in ("compute_capability", "gfx"))
+    if all(isinstance(fact, Unknown) for fact in known):
         yield "nobody knows what the GPU is"
     for each in prognosis.assessment.judgements:
         affects, about = each.rule.affects, each.about.bindings
         if each.outcome is not Outcome.FAIL or each.rule.severity is Severity.NOTE or not affects:
+            continue
+        if each.severity is not each.rule.severity:  # what weighs less here decides no cell
             continue
         own = about.get("package") in (package, *needs) if affects.extension else False
         here = about.get("gpu", cell.gpu.partition(" ")[0]) == cell.gpu.partition(" ")[0]

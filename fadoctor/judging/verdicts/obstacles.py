@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, TORCH
 from fadoctor.model.verdict import Predicted
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def _obstacles(environment: Environment, kernels: Kernels, backend: Backend) -> 
     for package in kernels.needs(backend):
         yield from _presence(environment, package)
     for package in kernels.brought_by(backend):
-        if kernels.is_compiled(backend):
+        # Whatever computes on AMD's GPUs is called through torch's own extension.
+        if kernels.is_compiled(backend) or package == TORCH:
             yield from _extensions(environment, package)
         yield from _compiled(environment, package)
     yield from _choices(environment, kernels.one_of(backend), kernels.label(backend))
