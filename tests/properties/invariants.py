@@ -61,13 +61,17 @@ def _against(cell: Verdict, facts: Facts, prognosis: Prognosis) -> Iterator[str]
     known = (facts.get(f"{gpu}.{name}") for name in ("compute_capability", "gfx"))
     if all(isinstance(fact, Unknown) for fact in known):
         yield "nobody knows what the GPU is"
+    yield from _standing(cell, prognosis, (package, *needs))
+
+
+def _standing(cell: Verdict, prognosis: Prognosis, packages: tuple[str, ...]) -> Iterator[str]:
     for each in prognosis.assessment.judgements:
         affects, about = each.rule.affects, each.about.bindings
         if each.outcome is not Outcome.FAIL or each.rule.severity is Severity.NOTE or not affects:
             continue
         if each.severity is not each.rule.severity:  # what weighs less here decides no cell
             continue
-        own = about.get("package") in (package, *needs) if affects.extension else False
+        own = about.get("package") in packages if affects.extension else False
         here = about.get("gpu", cell.gpu.partition(" ")[0]) == cell.gpu.partition(" ")[0]
         covers = (own or cell.backend in affects.backends) and here
         if covers and cell.dtype in (affects.dtypes or (cell.dtype,)):
