@@ -22,25 +22,31 @@ def optional_extensions(
     """Return the facts that say which of the packages' extensions may be missing."""
     tabled = {str(row["package"]) for row in matrix.tables[_TABLE].rows}
     torch = environment.fact("torch.version")
-    build = getattr(environment.fact("torch.build"), "value", "")
+    build = environment.fact("torch.build")
     found: dict[str, Fact] = {}
     for package in sorted(tabled.intersection(packages)):
         version = environment.fact(f"{package}.version")
         if not isinstance(version, Known):
             continue
         for name in EXTENSIONS[package]:
-            # On a GPU xformers asks whether its library was loaded; on a CPU it does not.
-            if name == "binary" and build != "cpu":
-                continue
             keys = {
                 "package": Known(package, "asked"),
                 "extension": Known(name, "asked"),
                 "version": version,
             }
+            if _is_for_another(matrix.find(_TABLE, keys).cell("build"), build):
+                continue
             fact = _optional(matrix, keys, torch, f"{package} {version.value}")
             if fact is not None:
                 found[f"{package}.{name}.optional"] = fact
     return found
+
+
+def _is_for_another(wanted: Fact, build: Fact) -> bool:
+    """Return whether a row holds beside another build of torch alone."""
+    if not isinstance(wanted, Known):
+        return False
+    return not isinstance(build, Known) or build.value != wanted.value
 
 
 def _optional(matrix: Matrix, keys: Mapping[str, Fact], torch: Fact, label: str) -> Fact | None:

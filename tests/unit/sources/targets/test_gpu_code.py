@@ -128,3 +128,12 @@ def test_what_a_package_does_without_is_a_subject_of_its_own() -> None:
 @pytest.mark.parametrize("code", [{"": "x"}, {"8.0": "-1"}, {"nonsense +PTX@": "1"}, {}])
 def test_saved_facts_can_say_anything(code: dict[str, str]) -> None:
     assert lists(code, "8.0")["runs_on"] in ((), ("8.0",))
+
+
+@pytest.mark.parametrize(("build", "optional"), [("cpu", True), ("pypi", False)])
+def test_xformers_does_without_its_library_beside_a_torch_for_the_cpu(
+    build: str, *, optional: bool
+) -> None:
+    facts = {"xformers.version": "0.0.35", "torch.version": "2.13.0", "torch.build": build}
+    found = derive(environment(facts), Matrix(load_knowledge().tables))
+    assert ("xformers.binary.optional" in found.facts) is optional
