@@ -11,7 +11,7 @@ from fadoctor.repair.plan.offers import bounded
 from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
@@ -40,6 +40,17 @@ class Company:
         self.requirements = requirements
         self.followers = followers
         self.careful = careful
+        self.moving: frozenset[str] = frozenset()
+        """Distributions that will be others: what they take now is not asked."""
+
+    def while_moving(self, names: Collection[str], more: Mapping[str, Choice]) -> Company:
+        """Return the company while some of it move, with more that comes along."""
+        followers = {**self.followers, **more}
+        found = Company(
+            self.problem, self.environment, self.requirements, followers, careful=self.careful
+        )
+        found.moving = frozenset(names)
+        return found
 
     @property
     def _followed(self) -> set[str]:
@@ -81,6 +92,7 @@ class Company:
         """Return the releases that all take, newest first."""
         helpers = self.problem.session.candidates.helpers
         there = dict(mapping_of(self.environment.fact("packages.installed")))
+        there = {name: version for name, version in there.items() if name not in self.moving}
         there |= {each.distribution: each.version for each in self.followers.values()}
         asked = [
             self._specifier(asker, there.get(asker, ""), distribution, needs[distribution])

@@ -107,6 +107,8 @@ def domain(
         return []  # nothing of it is known to be there for that torch
     if not is_new and _is_for_other_cuda(problem, package, environment):
         return others
+    if others and not is_new and _is_as_blind(problem, package, environment):
+        return others
     if wished and not is_new:
         must_go = must_go or not accepts(
             wished, fact_text(environment.fact(f"{package}.version"), "")
@@ -157,6 +159,21 @@ def _is_for_other_cuda(problem: Problem, package: str, environment: Environment)
     majors = [version_part(str(each.value), "major") for each in (before, after)
               if isinstance(each, Known)]  # fmt: skip
     return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
+
+
+def _is_as_blind(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether what was published with a build of torch stays beside another build.
+
+    Torch gives way to another build of the same release where it computes on no GPU that is here:
+    what was compiled together with it has code for the same GPUs, and for no others.
+    """
+    torches = [each.fact("torch.version") for each in (problem.environment, environment)]
+    if package not in BESIDE_TORCH or torches[0] == torches[1] or not problem.gpus:
+        return False
+    before, after = (version_part(fact_text(each, ""), "base") for each in torches)
+    version = fact_text(environment.fact(f"{package}.version"), "")
+    published = problem.session.candidates.listed.published_with(package, version)
+    return before == after == published and not problem.computes
 
 
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:

@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
 from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.moving_along import newest_together
 from fadoctor.repair.plan.offers import bounded, offer
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.requirements import Violation, violations
@@ -60,17 +61,16 @@ def aftermath(
             found[package] = False
     for each in violations(environment, requirements):
         company = Company(problem, environment, requirements, followers, careful=careful)
-        follower = _follower(state, company, each)
-        if follower is not None:
-            found.setdefault(
-                follower.package, bool(each.found) or follower.kind is ChoiceKind.FOLLOW
-            )
-            followers.setdefault(follower.package, follower)
-        elif not was_so(problem, state, each):
+        coming = _follower(state, company, each)
+        for choice in coming:
+            found.setdefault(choice.package, bool(each.found) or choice.kind is ChoiceKind.FOLLOW)
+            followers.setdefault(choice.package, choice)
+        if not coming and not was_so(problem, state, each):
             broken.append(each)
     company = Company(problem, environment, requirements, followers, careful=careful)
     there = mapping_of(environment.fact("packages.installed"))
-    for package in _brought(company, state, followers):
+    broken += _refused(company, state, followers)
+    for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         found[package] = followers[package].distribution in there
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
     return Aftermath(
@@ -92,7 +92,7 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
-    added = _refused(company, state, followers)
+    added: list[str] = []
     while open_ and len(added) < _BROUGHT_LIMIT:
         asker = open_.pop()
         needs = helpers.needs(asker.distribution, asker.version, platform)
@@ -108,25 +108,39 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     return added
 
 
-def _refused(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
+def _refused(company: Company, state: State, followers: dict[str, Choice]) -> list[Violation]:
     """Add what comes along in another release, as one that comes refuses the installed one.
 
     What the installed one asks of others, such as an old tokenizers of huggingface-hub, is over.
+    Returns what no release mends.
     """
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
     coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version]
-    added: list[str] = []
+    broken: list[Violation] = []
     for asker in coming:
         for name, specifier in helpers.declared(asker.distribution, asker.version).items():
             package = package_of(name, name)
             is_free = package not in followers and package not in state and package not in kept
-            if is_free and name in there and not accepts(specifier, there[name]):
-                choice = company.newest(name, specifier) or offer(f"{name}{specifier}")
-                if choice is not None:
-                    followers[package] = choice
-                    added.append(package)
-    return added
+            if not is_free or name not in there or accepts(specifier, there[name]):
+                continue
+            found = _one(company.newest(name, specifier))
+            found = found or _together(company, state, name, specifier)
+            if not found and helpers.has(name, specifier):
+                broken.append(Violation(asker.distribution, name, specifier, there[name]))
+                continue
+            found = found or _one(offer(f"{name}{specifier}"))
+            followers.update({choice.package: choice for choice in found})
+    return broken
+
+
+def _together(company: Company, state: State, name: str, specifier: str) -> tuple[Choice, ...]:
+    """Return a release in a range, with what has to move for it; none where none is known."""
+    problem = company.problem
+    if problem.environment.target.kind == "manifest":
+        return ()
+    stays = {*state, *company.followers, *problem.wishes.kept, *problem.lessons.stuck}
+    return newest_together(company, name, specifier, lambda each: each not in stays)
 
 
 def was_so(problem: Problem, state: State, each: Violation) -> bool:
@@ -152,27 +166,31 @@ def _is_compiled_for(each: Violation) -> bool:
     return is_framework and each.needs == TORCH and each.specifier.startswith("==")
 
 
-def _follower(state: State, company: Company, each: Violation) -> Choice | None:
+def _follower(state: State, company: Company, each: Violation) -> tuple[Choice, ...]:
     problem = company.problem
     asker, needed = (package_of(name, name) for name in (each.distribution, each.needs))
     decided = state.get(asker)
     if decided is not None and decided.is_change and decided.kind is not ChoiceKind.REMOVE:
         # an installer brings what it requires, whatever was broken before
         if needed in state or needed in problem.wishes.kept:
-            return None
-        return _needed(company, each)
+            return ()
+        return _needed(state, company, each)
     if (each.distribution, each.needs) in problem.broken_before:
         # what else is missing is no package of the stack: nothing here says that it matters
         is_ours = asker in PACKAGES and needed in PACKAGES
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
-        return _needed(company, each) if is_lacking and is_free else None
+        return _needed(state, company, each) if is_lacking and is_free else ()
     stays = asker in problem.wishes.kept or each.distribution in problem.lessons.stuck
     # in a file nobody resolves again what it names exactly
     is_file = problem.environment.target.kind == "manifest"
     if asker in state or stays or is_file or not each.found:
-        return None
-    return _moved_along(company, each)
+        return ()
+    return _one(_moved_along(company, each))
+
+
+def _one(choice: Choice | None) -> tuple[Choice, ...]:
+    return () if choice is None else (choice,)
 
 
 def _moved_along(company: Company, each: Violation) -> Choice | None:
@@ -188,7 +206,7 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     return follow(package_of(each.distribution, each.distribution), here)
 
 
-def _needed(company: Company, each: Violation) -> Choice | None:
+def _needed(state: State, company: Company, each: Violation) -> tuple[Choice, ...]:
     """Return what installs a requirement: exactly, where the tables know its releases.
 
     None for what is published beside torch, where no release of it is known for that build.
@@ -197,15 +215,17 @@ def _needed(company: Company, each: Violation) -> Choice | None:
     needed = package_of(each.needs, each.needs)
     for choice in candidates.releases(needed, environment):
         if accepts(each.specifier, choice.version):
-            return choice
+            return (choice,)
     if needed in BESIDE_TORCH and candidates.indexes.of(text_of(environment, "torch.build")):
-        return None
+        return ()
     if exact := company.newest(each.needs):
-        return exact
+        return (exact,)
+    if each.found and (together := _together(company, state, each.needs, each.specifier)):
+        return together
     if candidates.helpers.has(each.needs, each.specifier):
-        return None  # somebody else that asks for it refuses those
+        return ()  # somebody else that asks for it refuses those
     asker = package_of(each.distribution, each.distribution)
     version = text_of(environment, f"{asker}.version")
     matrix = company.problem.session.matrix
     specifier = bounded(matrix, each.distribution, version, each.needs, each.specifier)
-    return offer(f"{each.needs}{specifier}") or follow(needed)
+    return _one(offer(f"{each.needs}{specifier}") or follow(needed))

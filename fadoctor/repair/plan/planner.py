@@ -310,7 +310,7 @@ def outcome_of(
     actions: tuple[Action, ...], proof: Proof, conflicts: tuple[Conflict, ...]
 ) -> PlanOutcome:
     """Return what a plan of these actions comes to."""
-    if proof.errors or proof.missed or proof.requirements or conflicts:
+    if proof.errors or proof.missed or proof.lost or proof.requirements or conflicts:
         return PlanOutcome.PARTIAL if actions else PlanOutcome.IMPOSSIBLE
     undecided = bool(proof.unknown) and not any(action.is_step for action in actions)
     if undecided:

@@ -24,7 +24,7 @@ from fadoctor.model.packages import (
     TABLED_FRAMEWORKS,
     package_of,
 )
-from fadoctor.model.verdict import Predicted, Verdict
+from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.repair.plan.backend_predictions import Cells
 from fadoctor.repair.plan.broken_requirements import Quarrels
 from fadoctor.repair.plan.candidates import Candidates
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.kernels import Gpu
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
-    from fadoctor.model.verdict import Backend
     from fadoctor.repair.plan.backend_predictions import Memory
     from fadoctor.repair.plan.choice import Choice
     from fadoctor.repair.plan.relations import Relation
@@ -114,6 +113,8 @@ class Problem:
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
+        self.computes = any(backend is Backend.SDPA_MATH for _, backend, _ in self.worked)
+        """Whether the torch that is here computes on one of the GPUs."""
         self.gpus = visible_gpus(environment)
         self.can_work = frozenset(
             (gpu, backend) for gpu, backend in wishes.cells if may_work(self.kernels, backend, gpu)

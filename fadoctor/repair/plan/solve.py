@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.judging.engine.evaluate import Judgement
 from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
+from fadoctor.model.packages import package_of
 from fadoctor.model.verdict import Backend, Verdict
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
@@ -19,6 +20,7 @@ from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.hub_route import opens_route
 from fadoctor.repair.plan.relations import State
 from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.requirements import satisfies
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.shortfall import (
     FAILS,
@@ -162,9 +164,19 @@ class _Search:
         Earlier it would look missed, and a later choice would take that back.
         """
         packages = self.problem.kernels.decided_by(backend)
-        facts = (self.problem.environment.fact(f"{package}.requires") for package in packages)
-        lacking = {name for fact in facts for name in mapping_of(fact)} & {*self.problem.offers}
+        lacking = (name for package in packages for name in self._lacking(package))
         return max(map(self._place, (*packages, *lacking)))
+
+    def _lacking(self, package: str) -> Iterator[str]:
+        """Yield the packages to be decided by which what a package lacks may come."""
+        problem = self.problem
+        there = mapping_of(problem.environment.fact("packages.installed"))
+        needs = mapping_of(problem.environment.fact(f"{package}.requires"))
+        for name, specifier in needs.items():
+            key = package_of(name, name)
+            is_met = name in there and satisfies(there[name], specifier)
+            if name in problem.offers or (key in problem.packages and not is_met):
+                yield key
 
     def _root(self) -> _Node:
         """Judge the state in which nothing is decided."""

@@ -1,0 +1,43 @@
+"""What has to move for a release to come: what nobody decides about, and what refuses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.packages import package_of
+from fadoctor.repair.plan.released import accepts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.compatible_newest import Company
+
+_MOST = 4
+"""Packages that may have to move for one."""
+
+
+def newest_together(
+    company: Company, name: str, specifier: str, is_free: Callable[[str], bool]
+) -> tuple[Choice, ...]:
+    """Return the newest release of a distribution, and releases that take it of what refuses it.
+
+    None where one of these has no known release that does. `is_free`: whether a package may move.
+    """
+    helpers = company.problem.session.candidates.helpers
+    asking = {
+        asker: needs[name]
+        for asker, needs in company.requirements.items()
+        if name in needs and is_free(package_of(asker, asker)) and helpers.knows(asker)
+    }
+    choice = company.while_moving(asking, {}).newest(name, specifier)
+    if choice is None:
+        return ()
+    found = {choice.package: choice}
+    refusing = [asker for asker, asked in asking.items() if not accepts(asked, choice.version)]
+    for asker in refusing[: _MOST + 1]:
+        mover = company.while_moving(refusing, found).newest(asker)
+        if mover is None or len(refusing) > _MOST:
+            return ()
+        found[mover.package] = mover
+    return tuple(found.values())
