@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import TRITON
 from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded
-from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.published import InstalledWhere
+from fadoctor.repair.plan.released import accepts, mapping_of, words
+from fadoctor.repair.plan.releases import python_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -83,9 +86,20 @@ class Company:
         beside = Company(
             self.problem, self.environment, self.requirements, followers, careful=False
         )
+        needs = helpers.needs(choice.distribution, choice.version, self.problem.platform)
         return any(
             name not in there and helpers.knows(name) and beside.newest(name) is None
-            for name in helpers.needs(choice.distribution, choice.version, self.problem.platform)
+            for name in needs
+        ) or (TRITON in needs and TRITON not in there and not self._has_triton(needs[TRITON]))
+
+    def _has_triton(self, specifier: str) -> bool:
+        """Return whether a triton in a range has a file for this platform and Python."""
+        candidates, environment = self.problem.session.candidates, self.environment
+        place = InstalledWhere(self.problem.platform, python_of(environment).rstrip("t"))
+        return any(
+            accepts(specifier, version) and candidates.listed.published.has_file(TRITON, version, place)
+            for row in candidates.tables["triton-releases"].rows
+            for version in words(row["version"])
         )
 
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:

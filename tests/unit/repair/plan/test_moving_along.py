@@ -78,3 +78,13 @@ def test_a_plan_by_which_something_stops_working_is_no_repair() -> None:
     lost = Proof(lost=("gpu[0] sdpa-cudnn bf16",))
     assert outcome_of((), lost, ()) is PlanOutcome.IMPOSSIBLE
     assert outcome_of((), Proof(), ()) is PlanOutcome.NOTHING
+
+
+def test_nothing_comes_whose_triton_has_no_file() -> None:
+    """triton has files for ARM since 3.5.0, and for Python 3.9 until 3.4.0."""
+    found = start("empty", A100, "3.9")
+    assert "liger-kernel" in changed(plan(found, want=("liger-kernel",)))
+    facts = {"host.platform": "linux_aarch64", "host.machine": "aarch64"}
+    changes = {name: Known(value, "test") for name, value in facts.items()}
+    found = msgspec.structs.replace(found, facts={**found.facts, **changes})
+    assert changed(plan(found, want=("liger-kernel",))) == {}
