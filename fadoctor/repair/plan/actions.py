@@ -323,11 +323,14 @@ def _in_words(choice: Choice) -> str:
     return choice.requirement
 
 
-def _effects_of(choices: Iterable[Choice]) -> Iterator[str]:
+def _effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
     """Yield what an installation brings with it beside what is named."""
     kinds = [choice.kind for choice in choices]
-    if any(choice.package == TORCH for choice in choices):
-        yield "the download is several gigabytes, NVIDIA's libraries included"
+    torch = next((choice for choice in choices if choice.package == TORCH), None)
+    if torch is not None:
+        is_amd = isinstance(torch.facts.get("torch.hip"), Known)
+        whose = "AMD's" if is_amd else "NVIDIA's"
+        yield f"the download is several gigabytes, {whose} libraries included"
     if ChoiceKind.FOLLOW in kinds:
         yield "the installer chooses the versions that are not named here"
     if ChoiceKind.COMMUNITY in kinds:

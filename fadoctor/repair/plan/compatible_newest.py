@@ -97,7 +97,8 @@ class Company:
         candidates, environment = self.problem.session.candidates, self.environment
         place = InstalledWhere(self.problem.platform, python_of(environment).rstrip("t"))
         return any(
-            accepts(specifier, version) and candidates.listed.published.has_file(TRITON, version, place)
+            accepts(specifier, version)
+            and candidates.listed.published.has_file(TRITON, version, place)
             for row in candidates.tables["triton-releases"].rows
             for version in words(row["version"])
         )

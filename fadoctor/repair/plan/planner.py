@@ -32,6 +32,7 @@ from fadoctor.repair.plan.problem import Base, Problem, Session
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.refusals import instead_notes
 from fadoctor.repair.plan.requirements import with_extras
+from fadoctor.repair.plan.rocm_torch import rocm_choices
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
@@ -169,6 +170,8 @@ class _Planning:
         """Return the state to reach; where the packages themselves were not read, as it is."""
         if self.unread:
             return Solution((), Cost())
+        if self.problem.is_foreign:
+            return Solution(rocm_choices(self.problem, self.findings), Cost())
         return worthwhile(self.problem, solve(self.problem, limit))
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
@@ -270,7 +273,7 @@ class _Planning:
             yield "the search was cut off: a smaller change may exist"
         if self.unread:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
-        if self._is_advice_only:
+        if self._is_advice_only and not solution.changes:
             yield "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (

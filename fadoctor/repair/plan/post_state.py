@@ -160,8 +160,12 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     """Return the nvidia wheels of the CUDA major that a new torch leaves without a user.
 
     The wheels of two majors share folders: those that stay behind shadow the right ones. They stay
-    where another package than torch is known to require them.
+    where another package than torch is known to require them. A torch for ROCm has a triton of
+    another name in the same folder.
     """
+    if isinstance(torch.facts.get("torch.hip"), Known):
+        name = environment.fact(f"{TRITON}.distribution")
+        return (TRITON,) if isinstance(name, Known) and name.value == TRITON else ()
     cuda = torch.facts.get("torch.cuda")
     found = environment.fact("packages.nvidia")
     if not isinstance(cuda, Known) or not isinstance(found, Known):

@@ -1,0 +1,134 @@
+"""A torch for AMD's GPUs, from PyTorch's index for one ROCm, with what is published beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.rocm_labels import label_of
+from fadoctor.knowledge.matrix.versions import version_key, version_part
+from fadoctor.model.fact import Known, Unknown, fact_text, fact_words
+from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
+from fadoctor.repair.plan.compiled import AFTER
+from fadoctor.repair.plan.released import is_there, released, words
+from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.sources.targets.rocm import rocm_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.knowledge.matrix.query import Rows
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.finding import Finding
+    from fadoctor.repair.plan.problem import Problem
+
+_COMES_ALONG = Unknown("torch for ROCm brings its own", AFTER)
+
+
+def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice, ...]:
+    """Return the torch for AMD's GPUs that findings or wishes ask for, with its companions.
+
+    None where nothing asks for one, or no table has a build with code for every GPU.
+    """
+    if TORCH in problem.wishes.kept or not problem.is_foreign:
+        return ()
+    found = next(_of_fixes(findings), None)
+    if found is None and TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH):
+        found = _newest(problem)
+    if found is None or not _has_file(problem, found[0]):
+        return ()
+    return tuple(_choices(problem, *found))
+
+
+def _of_fixes(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+    """Yield release and label of what fixes install: they name it where tables have it."""
+    for finding in findings:
+        for step in (step for fix in finding.fixes for step in fix.steps):
+            for item in step.items if step.kind is StepKind.INSTALL else ():
+                name, _, version = item.partition("==")
+                label = label_of(f"{version}+{step.index.rpartition('/')[2]}")
+                if name == TORCH and version and label:
+                    yield version, label
+
+
+def _newest(problem: Problem) -> tuple[str, str] | None:
+    """Return the newest release whose build has code for every GPU, by the tables."""
+    matrix = problem.session.matrix
+    gpus = {fact_text(problem.environment.fact(f"{g.subject}.isa"), "") for g in problem.gpus}
+    found = [
+        (version, str(row["index"]))
+        for row in matrix.tables["torch-rocm-index"].rows
+        for version in words(row["version"])
+        if gpus <= _archs(problem, version, str(row["index"])) and _has_file(problem, version)
+    ]
+    wanted = [name for name in BESIDE_TORCH if name in problem.wishes.asked]
+
+    def promise(each: tuple[str, str]) -> tuple[int, object]:
+        beside = _companions(problem, each[0])
+        return sum(isinstance(beside.cell(name), Known) for name in wanted), version_key(each[0])
+
+    return max(found, key=promise, default=None)
+
+
+def _companions(problem: Problem, version: str) -> Rows:
+    return problem.session.matrix.find("torch-companions", {TORCH: Known(version, "asked")})
+
+
+def _archs(problem: Problem, version: str, label: str) -> set[str]:
+    keys = {"version": Known(version, "asked"), "rocm": Known(label, "asked")}
+    return set(fact_words(problem.session.matrix.find("torch-rocm-builds", keys).cell("gfx")))
+
+
+def _has_file(problem: Problem, version: str) -> bool:
+    """Return whether a release has files for this Python: ROCm's are for Linux on x86_64 alone."""
+    keys = {"version": Known(version, "asked"), "platform": Known("linux_x86_64", "asked")}
+    pythons = problem.session.matrix.find("torch-releases", keys).cell("python")
+    return problem.platform == "linux_x86_64" and python_of(problem.environment) in fact_words(
+        pythons
+    )
+
+
+def _choices(problem: Problem, version: str, label: str) -> Iterator[Choice]:
+    index = problem.session.candidates.indexes.of(label)
+    if not index:
+        return
+    yield _torch(problem, f"{version}+{label}", index)
+    beside = _companions(problem, version)
+    for package in BESIDE_TORCH:
+        cell = beside.cell(package)
+        wanted = is_there(problem.environment, package) or package in problem.wishes.asked
+        if wanted and package not in problem.wishes.kept and isinstance(cell, Known):
+            own = problem.session.candidates.listed.published_with(package, str(cell.value))
+            full = f"{cell.value}+{label}" if own == version else str(cell.value)
+            if fact_text(problem.environment.fact(f"{package}.version"), "") != full:
+                yield _install(package, full, index, released(package, full))
+
+
+def _torch(problem: Problem, full: str, index: str) -> Choice:
+    """Return the choice of a torch; its triton has another name, and writes into one folder."""
+    hip = (version_part(full, "local") or "").removeprefix("rocm")
+    facts = released(TORCH, full, build="rocm", cuda=None, hip=hip)
+    facts |= {"torch.cxx11_abi": known(value=True), "torch.requires": Known({}, AFTER)}
+    after = msgspec.structs.replace(
+        problem.environment, facts={**problem.environment.facts, **facts, "torch.libraries": _OPEN}
+    )
+    told = rocm_facts(after, problem.session.matrix)
+    facts |= {name: fact for name, fact in told.items() if name.startswith("torch.")}
+    facts |= {name: _COMES_ALONG for name in problem.environment.facts if _is_of_triton(name)}
+    return _install(TORCH, full, index, facts)
+
+
+_OPEN = Unknown("no file was read", AFTER)
+
+
+def _is_of_triton(name: str) -> bool:
+    return name.partition(".")[0] == TRITON
+
+
+def _install(package: str, full: str, index: str, facts: dict[str, Fact]) -> Choice:
+    asked = f"{distribution_of(package)}=={full}"
+    return Choice(package, ChoiceKind.INSTALL, full, full, asked, index, facts=facts)

@@ -1,0 +1,76 @@
+"""torch for AMD's GPUs, with its version and its index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fadoctor.model.fact import Absent, Known
+from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.sources.targets.derived import derive
+from tests.states.starts import start
+from tests.unit.repair.plan.problems import plan, session
+from tests.unit.repair.plan.test_planner import changed
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fadoctor.model.environment import Environment
+
+MI300X, MI250X, UNKNOWN_GPU = "gfx942", "gfx90a", "gfx1103"
+_A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "550.54.15")
+
+
+def on_amd(name: str, gfx: str, **more: Any) -> Environment:
+    """Return an environment on a machine with a GPU of AMD."""
+    found = start(name, _A100)
+    told = {"gpu[0].vendor": "amd", "gpu[0].name": "AMD Instinct", "gpu[0].gfx": gfx, **more}
+    gone = ("gpu[0].compute_capability", "driver.version", "driver.library_version")
+    facts = {**found.facts, **dict.fromkeys(gone, Absent("test"))}
+    facts |= {name: Known(value, "test") for name, value in told.items()}
+    return derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+
+
+@pytest.mark.parametrize("gfx", [MI300X, MI250X])
+def test_a_torch_for_cuda_gives_way_to_the_same_one_for_rocm(gfx: str) -> None:
+    made = plan(on_amd("torch 2.6 with vision and audio", gfx))
+    assert made.outcome is PlanOutcome.REPAIRS
+    assert changed(made)["torch"] == "2.6.0+rocm6.2.4"
+    assert changed(made)["torchvision"] == "0.21.0+rocm6.2.4"
+    removal, install = (action for action in made.actions if action.kind.is_run)
+    assert removal.kind is ActionKind.UNINSTALL
+    assert "triton" in removal.requirements
+    assert install.index.endswith("/rocm6.2.4")
+    words = " ".join(word for action in made.actions for word in action.argv)
+    assert "/cu1" not in words
+    assert "nvidia-" not in words
+
+
+def test_from_nothing_the_newest_with_code_for_the_gpu_comes() -> None:
+    made = plan(on_amd("empty", MI300X), want=("torch", "torchvision"))
+    torch, vision = (changed(made)[name] for name in ("torch", "torchvision"))
+    assert torch.partition("+")[2].startswith("rocm")
+    assert vision.partition("+")[2] == torch.partition("+")[2]
+
+
+@pytest.mark.parametrize(
+    "more", [{"gpu[0].gfx": "gfx803"}, {"host.platform": "win_amd64"}, {"python.version": "3.7.9"}]
+)
+def test_where_no_table_has_a_build_nothing_is_planned(more: dict[str, str]) -> None:
+    made = plan(on_amd("empty", MI300X, **more), want=("torch",))
+    assert made.changes == ()
+
+
+def test_a_torch_for_rocm_that_has_code_stays() -> None:
+    rocm = {"torch.version": "2.8.0+rocm6.4", "torch.build": "rocm", "torch.hip": "6.4"}
+    found = on_amd("missing triton", MI300X, **rocm)
+    facts = {**found.facts, "torch.cuda": Absent("test")}
+    found = derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+    assert plan(found, want=("torch",)).changes == ()
+
+
+def test_what_is_kept_stays() -> None:
+    made = plan(on_amd("torch 2.6 with vision and audio", MI300X), keep=("torch",))
+    assert "torch" not in changed(made)
