@@ -273,7 +273,9 @@ class _Planning:
             yield "the search was cut off: a smaller change may exist"
         if self.unread:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
-        if self._is_advice_only and not solution.changes:
+        if self._is_advice_only and solution.changes:
+            pass  # torch is planned, and what else is wrong is advice
+        elif self._is_advice_only:
             yield "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (
