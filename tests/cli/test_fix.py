@@ -197,12 +197,29 @@ def test_a_project_is_told_its_own_commands(run: Run, tmp_path: Path) -> None:
     (tmp_path / "uv.lock").write_text("")
     plan = planned(run, "--python", str(tmp_path / ".venv"))
     assert plan["installer"] == "uv-project"
-    assert [action["argv"][:2] for action in plan["actions"] if "argv" in action] == [
-        ["uv", "remove"], ["uv", "add"]
-    ]  # fmt: skip
+    argvs = [action["argv"][:2] for action in plan["actions"] if "argv" in action]
+    assert argvs[-1] == ["uv", "add"]
+
+
+def test_commands_of_another_tools_project_are_not_run(run: Run, tmp_path: Path) -> None:
+    broken_environment(tmp_path / ".venv")
+    (tmp_path / "poetry.lock").write_text("")
     result = run("fix", "--yes", "--python", str(tmp_path / ".venv"))
     assert result.returncode == 2
     assert "lock file" in result.stderr
+
+
+def test_a_uv_project_whose_tool_fails_is_as_before(run: Run, tmp_path: Path) -> None:
+    """uv refuses this lock file: what it wrote by then is taken back."""
+    broken_environment(tmp_path / ".venv")
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'p'\nversion = '1'\n")
+    (tmp_path / "uv.lock").write_text("no lock file")
+    site = next((tmp_path / ".venv").glob("lib/*/site-packages"))
+    before = manifest(site)
+    result = run("fix", "--yes", "--no-smoke", "--python", str(tmp_path / ".venv"))
+    assert result.returncode != 0
+    assert manifest(site) == before
+    assert (tmp_path / "uv.lock").read_text() == "no lock file"
 
 
 def test_an_interrupted_change_is_taken_back_only_when_asked(run: Run, broken: Path) -> None:

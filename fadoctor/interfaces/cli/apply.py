@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     Run = Callable[[Command, Callable[[int], None]], Result]
 
-PROJECT_TOOLS = ("uv-project", "poetry", "pixi", "pdm")
+PROJECT_TOOLS = ("poetry", "pixi", "pdm")
+"""Tools whose commands are printed only."""
 
 
 class ApplyRequest(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from fadoctor.processes.run import NO_TRACES
 from fadoctor.repair.apply.changes import find_changes, write_changes
 from fadoctor.repair.apply.journal import Journal, JournalStage, read_journal, write_journal
 from fadoctor.repair.apply.ownership import claims, installed
+from fadoctor.repair.apply.project_files import keep_project, note_project, project_folder
 from fadoctor.repair.apply.snapshot import discard, take
 from fadoctor.repair.apply.step_process import NAME, begun, end_step, new_step
 
@@ -54,6 +55,7 @@ def carry_out(plan: Plan, store: Store, workshop: Workshop) -> Environment:
         write_journal(store, journal)
         workshop.say("taking a snapshot")
         take(store, _is_moving(journal, store), journal.planned())
+        keep_project(store, plan.installer)
         journal = msgspec.structs.replace(journal, stage=JournalStage.READY)
         write_journal(store, journal)
     except OSError as error:
@@ -88,9 +90,11 @@ def _step(number: int, action: Action, store: Store, workshop: Workshop, journal
         write_journal(store, msgspec.structs.replace(running, process=begun(step, pid)))
 
     # Not in the environment's folder, which may be a project's: its email.py would shadow pip's.
+    # A tool of a project finds it by the folder that it runs in.
     limit = BUILD_LIMIT_S if action.kind is ActionKind.BUILD else INSTALL_LIMIT_S
     env = child_environment({**os.environ, **action.env, NAME: step.mark}, **NO_TRACES)
-    command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=str(store.folder))
+    cwd = str(project_folder(journal.plan.installer, store.prefix) or store.folder)
+    command = Command(action.argv, limit, env=env, output_limit=OUTPUT_LIMIT, cwd=cwd)
     try:
         result = workshop.run(command, announce)
     except OSError as error:
@@ -105,6 +109,7 @@ def _record(store: Store, number: int, journal: Journal) -> None:
     """Record what the steps have changed so far; from here on the rest is somebody else's doing."""
     is_listed = "conda" not in journal.plan.installer  # whose lists are others
     try:
+        note_project(store)
         write_changes(store, find_changes(store, number, journal.planned(), whole=is_listed))
     except OSError as error:
         raise ApplyError(f"what was changed cannot be recorded: {error.strerror}") from error

@@ -215,6 +215,7 @@ def read_manifest(store: Store) -> dict[str, SnapshotEntry]:
 
 def discard(store: Store) -> None:
     """Delete snapshot and journal; the environment is left alone."""
-    for file in (store.journal, store.changes, store.decision, store.manifest, store.likeness):
+    told = (store.changes, store.decision, store.manifest, store.likeness, store.project)
+    for file in (store.journal, *told):
         file.unlink(missing_ok=True)
     shutil.rmtree(store.snapshot, ignore_errors=True)

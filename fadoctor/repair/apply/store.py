@@ -45,6 +45,8 @@ class Store:
         self.likeness = self.folder / "before.json"
         self.changes = self.folder / "changes.json"
         self.decision = self.folder / "undo.json"
+        self.project = self.folder / "project.json"
+        """The files of a uv project as they were."""
         self.kept = self.folder / "kept"
         """What others had changed in the way of an undo, moved aside."""
         self.lock = self.folder / "lock"
@@ -52,7 +54,8 @@ class Store:
     def refuse_foreign(self) -> None:
         """Raise ApplyError where something lies there that fadoctor did not make."""
         folders = (self.snapshot, self.kept)
-        files = (self.journal, self.manifest, self.likeness, self.changes, self.decision, self.lock)
+        files = (self.journal, self.manifest, self.likeness, self.changes, self.decision,
+                 self.project, self.lock)  # fmt: skip
         try:
             if refuse_foreign(self.folder, folder=True):
                 for path in folders:

@@ -10,6 +10,7 @@ from fadoctor.model.errors import ApplyError
 from fadoctor.repair.apply.changes import Changes, find_changes, read_changes, write_changes
 from fadoctor.repair.apply.decision import Decision, decide, read_decision, write_decision
 from fadoctor.repair.apply.journal import Journal, JournalStage, read_journal, write_journal
+from fadoctor.repair.apply.project_files import restore_project
 from fadoctor.repair.apply.proof import come_since, unlike
 from fadoctor.repair.apply.restore import Job, Restored, restore
 from fadoctor.repair.apply.snapshot import discard, read_manifest
@@ -115,7 +116,7 @@ def _carry_back(store: Store, outlook: UndoOutlook) -> Undone:
     restored = restore(store, job)
     found = unlike(store, before, changes, decision)
     lines = tuple(line for line in found if not _is_in(restored, line))
-    others = (*decision.others, *come_since(store, changes, decision))
+    others = (*decision.others, *come_since(store, changes, decision), *restore_project(store))
     undone = Undone(True, others, restored.spoiled, restored.aside, lines)
     if undone.is_proved:
         discard(store)

@@ -122,6 +122,8 @@ class Writer:
             if choice.kind is ChoiceKind.REMOVE:
                 names = (self._installed_name(choice.package),)
                 yield self._uninstall(names, (choice,), "remove " + names[0], self._effects(choice))
+        if self.dialect.is_project:
+            return  # its tool removes what no package of the lock file requires
         again = [choice for choice in installed if self._is_there_already(choice)]
         torch = next((c for c in installed if c.package == TORCH), None)
         old = old_cuda_wheels(self.environment, torch) if torch is not None else ()

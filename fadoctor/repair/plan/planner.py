@@ -273,18 +273,7 @@ class _Planning:
             yield "the search was cut off: a smaller change may exist"
         if self.unread:
             yield "the packages that are hidden were not read: run fadoctor again afterwards"
-        if self._is_advice_only and solution.changes:
-            pass  # torch is planned, and what else is wrong is advice
-        elif self._is_advice_only:
-            yield "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
-        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
-            yield (
-                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
-                "NVIDIA names the builds for each JetPack, to be installed by hand"
-            )
-        elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
-            where = self.problem.platform
-            yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
+        yield from self._beyond_tables(solution, proof)
         yield from instead_notes(self.problem, proof)
         for choice in solution.changes:
             made_by = self.problem.environment.fact(f"{choice.package}.installer")
@@ -296,6 +285,22 @@ class _Planning:
             hidden = isinstance(here, Known) and here.value
             why = "programs see no GPU here" if hidden else "there is no GPU here"
             yield f"{why}: nothing that needs one was planned or proved"
+
+    def _beyond_tables(self, solution: Solution, proof: Proof) -> Iterable[str]:
+        """Say why little was planned where the tables have nothing for this GPU or platform."""
+        if self._is_advice_only:
+            if not solution.changes:
+                yield (
+                    "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
+                )
+        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
+            yield (
+                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
+                "NVIDIA names the builds for each JetPack, to be installed by hand"
+            )
+        elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
+            where = self.problem.platform
+            yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
 
     def _unseen(self, actions: tuple[Action, ...], outcome: PlanOutcome) -> Iterable[str]:
         """Say what was not seen where little is to be done: it may be why."""
