@@ -291,7 +291,8 @@ class _Planning:
         if self._is_advice_only:
             if not solution.changes:
                 yield (
-                    "for AMD's GPUs nothing is planned: the commands are those that the rules advise"
+                    "for AMD's GPUs nothing is planned: "
+                    "the commands are those that the rules advise"
                 )
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (
