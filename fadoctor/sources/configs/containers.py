@@ -98,10 +98,10 @@ def _documents(source: Source) -> Iterator[Node]:
 
 
 def _embedded(source: Source) -> Iterator[Node]:
-    """Yield the documents that stand as texts below keys like ``train.yaml``: of a ConfigMap."""
+    """Yield the documents that stand as texts: ``train.yaml`` of a ConfigMap, ``serveConfigV2``."""
     for document in _documents(source):
         for path, node in walk(document):
-            if path[-1].lower().endswith(_FILES) and isinstance(node.scalar, str):
+            if _HOLDS_FILE.search(path[-1]) and isinstance(node.scalar, str):
                 before = "\n" * (_first_line(source, node) - 1)
                 with suppress(InputError):
                     found = read_yaml(Source(source.name, before + node.scalar))
@@ -109,7 +109,11 @@ def _embedded(source: Source) -> Iterator[Node]:
                         yield found
 
 
-_FILES = (".yaml", ".yml", ".json")
+_HOLDS_FILE = re.compile(
+    r"\.(?:ya?ml|json)$|(?:config|conf|settings|values|options|engine_?args)(?:v\d{1,2})?$",
+    re.IGNORECASE,
+)
+"""Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:

@@ -83,3 +83,24 @@ def test_what_is_saved_is_not_what_is_computed() -> None:
 )
 def test_keys_of_any_file(text: str, name: str, value: str) -> None:
     assert facts(text)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("layers", "attention"),
+    [('[[["flash"], 16]]', "flash_attention_2"), ('[[["global"], 16]]', None)],
+)
+def test_the_layers_of_gpt_neox_name_their_attention(layers: str, attention: str | None) -> None:
+    text = (
+        f'{{"num-layers": 16, "attention-config": {layers}, "zero_optimization": {{"stage": 1}},\n'
+    )
+    text += '"pipe-parallel-size": 1, "fp16": {"enabled": true}}'
+    found = facts(("neox.yml", text))
+    assert (found["framework"], found.get("attention")) == ("gpt-neox", attention)
+
+
+def test_the_weights_of_a_pipeline_and_of_its_adapter() -> None:
+    text = (
+        "model_weight_dtype = 'bfloat16'\nlora_weight_dtype = 'bfloat16'\nlora_rank = 4\nlr = 1\n"
+    )
+    found = facts(("c.toml", text))
+    assert (found["framework"], found["weights_dtype"]) == ("qlora-pipe", "bf16")
