@@ -29,6 +29,8 @@ class ArgumentValue(msgspec.Struct, frozen=True):
     """Dotted, imports resolved: ``torch.bfloat16``; of a call: what is called."""
     why: str = ""
     items: tuple[Argument, ...] = ()
+    text: str = ""
+    """A text that is put together, with ``${value}`` for what is not known."""
     open: bool = False
     """Whether a mapping or a list holds more than could be told."""
 
