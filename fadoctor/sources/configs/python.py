@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import python_models, python_started, python_training, python_unsaid
 from fadoctor.sources.configs.intent import Configuration
-from fadoctor.sources.configs.python_calls import read_calls
+from fadoctor.sources.scripts.python_calls import read_calls
 from fadoctor.sources.configs.python_meaning import ScriptMeaning
 from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of

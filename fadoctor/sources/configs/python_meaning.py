@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fadoctor.model.fact import Value as FactValue
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.source import Source
 
     Meaning = FactValue | Computed | None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.sources.configs.intent import Intent
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
     from fadoctor.sources.configs.source import Source
 

@@ -15,7 +15,7 @@ from fadoctor.sources.configs.kinds import DEEPSPEED, TRANSFORMERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.sources.configs.python_calls import Found
+    from fadoctor.sources.scripts.python_calls import Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
 
 # transformers.AutoModelForCausalLM.from_pretrained, transformers.LlamaForCausalLM.from_pretrained

@@ -9,8 +9,8 @@ import ast
 from typing import TYPE_CHECKING, Any, Dict
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_scope import Scope
-    from fadoctor.sources.configs.child._fadoctor_values import Script
+    from fadoctor.sources.scripts.child._fadoctor_scope import Scope
+    from fadoctor.sources.scripts.child._fadoctor_values import Script
 
 Value = Dict[str, Any]
 OPEN = "${value}"

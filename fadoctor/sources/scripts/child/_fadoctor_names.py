@@ -9,15 +9,15 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from fadoctor.sources.configs.child._fadoctor_given import (
+from fadoctor.sources.scripts.child._fadoctor_given import (
     Items,
     Parameters,
     field_default,
     made_by_parser,
     option,
 )
-from fadoctor.sources.configs.child._fadoctor_scope import Scope
-from fadoctor.sources.configs.child._fadoctor_words import Added
+from fadoctor.sources.scripts.child._fadoctor_scope import Scope
+from fadoctor.sources.scripts.child._fadoctor_words import Added
 
 MUTATORS = frozenset({"update", "pop", "setdefault", "clear", "popitem", "append", "extend"})
 NAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)

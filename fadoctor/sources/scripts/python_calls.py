@@ -106,7 +106,7 @@ def _answered(request: bytes, file: str) -> dict[str, object]:
     In a browser there are no processes, and the page's worker is the fence: it is parsed there.
     """
     if not HAS_PROCESSES:
-        from fadoctor.sources.configs.child import _fadoctor_script as script  # noqa: PLC0415 -- a child's
+        from fadoctor.sources.scripts.child import _fadoctor_script as script  # noqa: PLC0415 -- a child's
 
         return script.answer_to(request)
     found, result = ask_script(_SCRIPT, request, TIMEOUT_S, _OUTPUT_LIMIT)

@@ -11,9 +11,9 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict
 
-from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scopes
-from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
-from fadoctor.sources.configs.child._fadoctor_words import (
+from fadoctor.sources.scripts.child._fadoctor_names import BRANCHES, Found, Import, Scopes
+from fadoctor.sources.scripts.child._fadoctor_tensors import tensor_dtype
+from fadoctor.sources.scripts.child._fadoctor_words import (
     added_items,
     split_text,
     sum_of,
@@ -21,7 +21,7 @@ from fadoctor.sources.configs.child._fadoctor_words import (
 )
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_scope import Scope
+    from fadoctor.sources.scripts.child._fadoctor_scope import Scope
 
 DEPTH_LIMIT = 16
 BUDGET = 100_000
