@@ -79,7 +79,19 @@ def read(source: Source) -> Configuration:
     for document in (*_documents(source), *_embedded(source)):
         settings.say(said, document)
     intents = (*found.intents, *_unsaid(found, said))
-    return msgspec.structs.replace(found, kind=KIND, intents=intents)
+    image = " and ".join(sorted(_images(source)))
+    return msgspec.structs.replace(found, kind=KIND, intents=intents, image=image)
+
+
+def _images(source: Source) -> set[str]:
+    """Return the images of the programs that are started; all of the file where none names one."""
+    of_programs: set[str] = set()
+    all_: set[str] = set()
+    for command, image in _with_images(source):
+        all_ |= {image} - {""}
+        if find_launch(command.words) is not None:
+            of_programs |= {image} - {""}
+    return of_programs or all_
 
 
 def _unsaid(found: Configuration, said: Said) -> list[Intent]:
@@ -117,6 +129,12 @@ _HOLDS_FILE = re.compile(
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:
+    for command, _ in _with_images(source):
+        yield command
+
+
+def _with_images(source: Source) -> Iterator[tuple[ConfigCommand, str]]:
+    """Yield the commands, each with the image in which it runs."""
     for document in _documents(source):
         waiting = [_Held(document, "", (), 0)]
         met = 0
@@ -129,7 +147,8 @@ def _commands(source: Source) -> Iterator[ConfigCommand]:
             seen.add(id(held.node.value))
             if held.node.mapping:
                 held = _inside(held)
-                yield from _of_mapping(source, held)
+                for command in _of_mapping(source, held):
+                    yield command, held.image
             below = (*held.node.mapping.values(), *held.node.items)
             if held.depth < DEPTH_LIMIT:
                 waiting += [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.configs import python_models, python_started, python_training, python_unsaid
-from fadoctor.sources.configs.intent import Configuration
-from fadoctor.sources.scripts.python_calls import read_calls
+from fadoctor.sources.configs.intent import OWN_IMAGE, Configuration
 from fadoctor.sources.configs.python_meaning import ScriptMeaning
 from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.shell_commands import read_commands
+from fadoctor.sources.scripts.python_calls import read_calls
 from fadoctor.syntax.notebook import Notebook, read_notebook
 
 if TYPE_CHECKING:
@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 
 KIND = "python"
 _SUFFIXES = (".py", ".pyw", ".ipynb")
+_IMAGES = frozenset(("debian_slim", "from_registry", "micromamba"))
+"""What makes an image of Modal, in which the functions of a script run."""
 _WANTED = frozenset(
-    python_models.WANTED | python_training.WANTED | python_started.WANTED | python_unsaid.WANTED
+    python_models.WANTED
+    | python_training.WANTED
+    | python_started.WANTED
+    | python_unsaid.WANTED
+    | _IMAGES
 )
 
 
@@ -48,4 +54,6 @@ def read(source: Source) -> Configuration:
         notes.append("it calls more than is read")
     started = started_commands(source, script, answer.found)
     intents = (*script.finish(), *given.intents, *started)
-    return Configuration(source.name, KIND, intents, notes=tuple(notes), named=given.named)
+    has_image = any(call.name.startswith("modal.Image.") for call in answer.found)
+    image = OWN_IMAGE if has_image else ""
+    return Configuration(source.name, KIND, intents, tuple(notes), given.named, image)

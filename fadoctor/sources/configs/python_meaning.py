@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fadoctor.model.fact import Value as FactValue
-    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.source import Source
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
     Meaning = FactValue | Computed | None
 

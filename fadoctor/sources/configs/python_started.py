@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.sources.configs.intent import Intent
-    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
     from fadoctor.sources.configs.source import Source
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output", "getoutput")
 _OS = ("system", "popen")
