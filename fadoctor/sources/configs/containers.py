@@ -85,13 +85,17 @@ def read(source: Source) -> Configuration:
 
 def _images(source: Source) -> set[str]:
     """Return the images of the programs that are started; all of the file where none names one."""
-    of_programs: set[str] = set()
-    all_: set[str] = set()
-    for command, image in _with_images(source):
-        all_ |= {image} - {""}
-        if find_launch(command.words) is not None:
-            of_programs |= {image} - {""}
-    return of_programs or all_
+    started = {
+        image for command, image in _with_images(source) if find_launch(command.words) is not None
+    }
+    if started - {""}:
+        return started - {""}
+    named = (each for document in _documents(source) for each in settings.entries(document))
+    return {
+        str(node.scalar)
+        for path, node in named
+        if path[-1] in _IMAGES and isinstance(node.scalar, str) and node.scalar
+    }
 
 
 def _unsaid(found: Configuration, said: Said) -> list[Intent]:
