@@ -20,12 +20,16 @@ KIND = "python"
 _SUFFIXES = (".py", ".pyw", ".ipynb")
 _IMAGES = frozenset(("debian_slim", "from_registry", "micromamba"))
 """What makes an image of Modal, in which the functions of a script run."""
+_SAVES = frozenset(("save_pretrained", "push_to_hub"))
+_MOVES = frozenset(("cuda", "to", "prepare"))
 _WANTED = frozenset(
     python_models.WANTED
     | python_training.WANTED
     | python_started.WANTED
     | python_unsaid.WANTED
     | _IMAGES
+    | _SAVES
+    | _MOVES
 )
 
 
@@ -48,6 +52,8 @@ def read(source: Source) -> Configuration:
         if not python_training.say(script, call):
             python_models.say(script, call)
     python_unsaid.say(script, answer.found)
+    last = {call.name.rpartition(".")[2] for call in answer.found}
+    script.is_saved, script.is_moved = not _SAVES.isdisjoint(last), not _MOVES.isdisjoint(last)
     given = configuration_of(source, read_commands(source, book.shell))
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:
