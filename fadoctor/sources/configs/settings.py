@@ -87,7 +87,7 @@ def _listed(value: object) -> list[str]:
 
 
 def _plain(key: str) -> str:
-    return key.replace("-", "_").lower()
+    return key.lstrip("-").replace("-", "_").lower()
 
 
 def framework_of(document: Node) -> _Framework | None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fadoctor.model.errors import UnknownKindError
 from fadoctor.sources.configs.reading import read_configurations
 from tests.unit.sources.configs.read import UNREAD, facts, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -104,3 +109,29 @@ def test_the_weights_of_a_pipeline_and_of_its_adapter() -> None:
     )
     found = facts(("c.toml", text))
     assert (found["framework"], found["weights_dtype"]) == ("qlora-pipe", "bf16")
+
+
+def test_keys_that_are_written_as_options() -> None:
+    assert (
+        facts(("m.yaml", "MODEL_ARGS:\n  --num-layers: 2\n  --bf16: true\n"))["autocast"] == "bf16"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        ("defaults: ../base.yaml\ngrpo: {}\npolicy: {dtensor_cfg: {x: 1}}\n", "nemo-rl"),
+        ("trainer: {devices: auto, max_epochs: 2}\nmodel: {class_path: x}\n", "lightning"),
+    ],
+)
+def test_a_known_framework_whose_keys_say_nothing_is_read(
+    tmp_path: Path, text: str, framework: str
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    [found] = read_configurations([str(file)])
+    assert found.notes == (
+        f"{file}: of {framework}; none of its keys names a dtype or an attention",
+    )
+    names = {each.name: each.value for each in found.intents}
+    assert names["config.framework"] == framework
