@@ -10,11 +10,13 @@ from fadoctor.sources.configs.python_meaning import ScriptMeaning
 from fadoctor.sources.configs.python_started import started_commands
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.shell_commands import read_commands
+from fadoctor.sources.configs.words import dtype_word
 from fadoctor.sources.scripts.python_calls import read_calls
 from fadoctor.syntax.notebook import Notebook, read_notebook
 
 if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
+    from fadoctor.sources.scripts.python_calls import Found
 
 KIND = "python"
 _SUFFIXES = (".py", ".pyw", ".ipynb")
@@ -39,6 +41,14 @@ def recognises(source: Source) -> bool:
     return source.base.endswith(_SUFFIXES) or (first.startswith("#!") and "python" in first)
 
 
+def _moves(call: Found) -> bool:
+    """Return whether a call moves something to a device; ``to(torch.bfloat16)`` only casts."""
+    last = call.name.rpartition(".")[2]
+    if last != "to":
+        return last in _MOVES
+    return any(not isinstance(dtype_word(each.value.name), str) for each in call.arguments)
+
+
 def read(source: Source) -> Configuration:
     """Return what it asks for; InputError where it is no Python.
 
@@ -52,8 +62,8 @@ def read(source: Source) -> Configuration:
         if not python_training.say(script, call):
             python_models.say(script, call)
     python_unsaid.say(script, answer.found)
-    last = {call.name.rpartition(".")[2] for call in answer.found}
-    script.is_saved, script.is_moved = not _SAVES.isdisjoint(last), not _MOVES.isdisjoint(last)
+    script.is_saved = any(call.name.rpartition(".")[2] in _SAVES for call in answer.found)
+    script.is_moved = any(map(_moves, answer.found))
     given = configuration_of(source, read_commands(source, book.shell))
     notes = [f"the cell at line {book.line(line)} is no Python" for line in answer.skipped_cells]
     if answer.is_cut:
