@@ -46,7 +46,10 @@ def _moves(call: Found) -> bool:
     last = call.name.rpartition(".")[2]
     if last != "to":
         return last in _MOVES
-    return any(not isinstance(dtype_word(each.value.name), str) for each in call.arguments)
+    return any(
+        not isinstance(dtype_word(each.value.name), str) and not each.written.endswith("dtype")
+        for each in call.arguments
+    )
 
 
 def read(source: Source) -> Configuration:

@@ -426,6 +426,7 @@ m = A.from_pretrained("x", torch_dtype=torch.bfloat16)
         ("m.save_pretrained('y')", UNREAD),
         ("m.push_to_hub('y')", UNREAD),
         ("m.to(torch.bfloat16); m.save_pretrained('y')", UNREAD),
+        ("t = e.to(m.dtype); m.save_pretrained('y')", UNREAD),
         ("m.cuda(); m.save_pretrained('y')", "bf16"),
         ("m.to('cuda').save_pretrained('y')", "bf16"),
         ("m.generate(x); m.save_pretrained('y')", "bf16"),
