@@ -48,13 +48,13 @@ def optimizer_of(count: int, **options: Any) -> Any:
 def test_optimizer_costs_the_same_for_any_number_of_parameters(*, foreach: bool) -> None:
     """Two thirds of the operations of a training loop are its own."""
     costs = []
-    for count in (2, 40):
+    for count in (2, 2, 40):  # the first one fills what is remembered of code
         optimizer = optimizer_of(count, foreach=foreach)
         with api.trace():
             optimizer.step()
             costs.append(own_calls(lambda: (optimizer.step(), optimizer.zero_grad())))  # noqa: B023
-    assert costs[0] == costs[1]
-    assert sum(costs[0].values()) < 50
+    assert costs[1] == costs[2]
+    assert sum(costs[1].values()) < 50
 
 
 def clipped(owner: Any, weights: Any) -> None:
@@ -66,15 +66,15 @@ def clipped(owner: Any, weights: Any) -> None:
 def test_clipping_costs_the_same_for_any_number_of_gradients(*, foreach: bool) -> None:
     """It reads each gradient several times, more often than a small model computes."""
     costs = []
-    for count in (2, 40):
+    for count in (2, 2, 40):  # the first one fills what is remembered of code
         (group,) = optimizer_of(count, foreach=foreach).param_groups
         with api.trace():
             costs += [
                 own_calls(lambda: clipped(owner, group["params"]))  # noqa: B023
                 for owner in (torch.nn.utils, sys.modules["torch.nn.utils.clip_grad"])
             ]
-    assert len({repr(sorted(each.items())) for each in costs}) == 1
-    assert sum(costs[0].values()) < 60
+    assert len({repr(sorted(each.items())) for each in costs[2:]}) == 1
+    assert sum(costs[2].values()) < 60
 
 
 def test_unscaling_and_clearing_cost_the_same_for_any_number_of_gradients() -> None:
