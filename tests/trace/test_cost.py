@@ -54,7 +54,7 @@ def test_optimizer_costs_the_same_for_any_number_of_parameters(*, foreach: bool)
             optimizer.step()
             costs.append(own_calls(lambda: (optimizer.step(), optimizer.zero_grad())))  # noqa: B023
     assert costs[1] == costs[2]
-    assert sum(costs[1].values()) < 50
+    assert sum(costs[1].values()) < 100  # with what Dynamo calls, where it is loaded
 
 
 def clipped(owner: Any, weights: Any) -> None:
