@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import habits, kinds, models, reported, reported_later
+from tests.trace import habits, kinds, models, reported, reported_later, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -315,12 +315,40 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "weights_in_float32": ("qkv", "float32-from-start", "weight: float32"),
 }
 
+_SHAPES = {
+    "adapter_on_value": ("v", "promotion", ""),
+    "dtype_handed_on": ("q", "promotion", ""),
+    "engine_turned": ("qk", "promotion", ""),
+    "evaluated_outside_context": ("qkv", "float32-from-start", "weight: float32"),
+    "gated_by_compiled": ("q", "promotion", ""),
+    "generated_from_cache": ("kv", "float32-from-start", "zeros: float32"),
+    "memory_kept_wide": ("kv", "promotion", "mem_"),
+    "normed_heads": ("qk", "promotion", "scale: float32"),
+    "patches_turned": ("qk", "promotion", "float32"),
+    "prepared_norms": ("qkv", "promotion", "weight: float32"),
+    "prompt_on_meta": ("v", "other", "on the device meta"),
+    "recomputed_by_checkpoint": ("qkv", "float32-from-start", "weight: float32"),
+    "scaled_layer": ("qkv", "promotion", "gamma: float32"),
+    "scaled_queries": ("q", "promotion", ""),
+    "text_in_float32": ("kv", "float32-from-start", "weight: float32"),
+    "time_added": ("qkv", "promotion", ""),
+    "validated_without_precision": ("qkv", "float32-from-start", "weight: float32"),
+}
+
 OF_REPORTS = (
     _scenes(reported, _REPORTED)
     | _scenes(reported_later, _REPORTED_LATER)
     | _scenes(habits, _HABITS)
     | _scenes(kinds, _KINDS)
+    | _scenes(shapes, _SHAPES)
 )
+
+for _name in (
+    "evaluated_outside_context",
+    "recomputed_by_checkpoint",
+    "validated_without_precision",
+):
+    OF_REPORTS[_name] = OF_REPORTS[_name]._replace(line="outside_context")
 
 
 def lines_marked(module: Any) -> dict[str, set[int]]:
@@ -334,7 +362,7 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-FILES = (models, reported, reported_later, habits, kinds)
+FILES = (models, reported, reported_later, habits, kinds, shapes)
 
 LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 

@@ -72,19 +72,20 @@ class Before:
         out = out[0] if isinstance(out, (tuple, list)) and out else out
         ran = out.dtype if isinstance(out, torch.Tensor) else None
         backend = why.backend(self, out)
-        metas = {letter: _meta(each) for letter, each in self.tensors.items()}
-        mask = _mask(self.values.get("mask"))
+        mask = self.values.get("mask")
         causal = self.values.get("causal")
         causal = causal if isinstance(causal, bool) else None
         grad = torch.is_grad_enabled()
         wrong = self._wrong(ran)
-        key = repr((self.module, self.entry["entry"], metas, mask, causal, self.autocast, grad,
-                    backend, ran, problem is None, self._sites(wrong)))  # fmt: skip
+        seen = tuple((letter, _form(each)) for letter, each in self.tensors.items())
+        key = (self.module, self.entry["entry"], seen, _form(mask), causal, self.autocast, grad,
+               backend, ran, problem is None, self._sites(wrong))  # fmt: skip
         if key in self.tracer.record.calls:
             self.tracer.record.add(key, None)
             self._let_go()
             return
         place, _ = place_of(self.frame)
+        metas = {letter: _meta(each) for letter, each in self.tensors.items()}
         call = {
             "module": self.module,
             "module_class": type(self.owner).__name__ if self.owner is not None else None,
@@ -98,7 +99,7 @@ class Before:
             "q": metas.get("q"),
             "k": metas.get("k"),
             "v": metas.get("v"),
-            "mask": mask,
+            "mask": _mask(mask),
             "causal": causal,
             "autocast": self.autocast,
             "grad": grad,
@@ -117,7 +118,7 @@ class Before:
         """Return the statement that calls, and those that made its tensors wrong."""
         origins = [self.origins.get(letter) for letter in wrong]
         found = [(id(each.place.code), each.place.line) for each in origins if each is not None]
-        return (id(self.frame.f_code), self.frame.f_lineno, found)
+        return (id(self.frame.f_code), self.frame.f_lineno, *found)
 
     def _let_go(self) -> None:
         self.tensors, self.values, self.frame = {}, {}, None
@@ -212,6 +213,13 @@ def _unpacked(tensor: Any, label: Any, letter: Any) -> Any:
 
 def _dtype(dtype: Any) -> Any:
     return str(dtype).replace("torch.", "")
+
+
+def _form(tensor: Any) -> Any:
+    """Return what two tensors have in common that a record says the same of."""
+    if not isinstance(tensor, torch.Tensor):
+        return type(tensor)
+    return (tensor.dtype, tuple(sizes_of(tensor)), tensor.device)
 
 
 def _meta(tensor: Any) -> Any:

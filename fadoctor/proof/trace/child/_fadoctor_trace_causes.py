@@ -6,6 +6,7 @@ origins decides whether this statement is the one, or hands on what another bega
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import torch
@@ -92,7 +93,7 @@ class Causes:
             static = static or known
         flows = name in self.roles.flows
         if moving is not None and not (flows and parameter and _left_autocast(moving)):
-            return moving
+            return _for_a_weight(moving) if flows and parameter else moving
         if parameter is not None:
             place, _ = place_of(frame)
             found = Origin(START, name, place, out.dtype, static=not flows)
@@ -203,6 +204,19 @@ class Causes:
             if tensor.dim() > 1 and tensor.shape[:-1] == out.shape[:-1]:
                 return known
         return None
+
+
+def _for_a_weight(origin: Any) -> Any:
+    """Return the origin of what met a wide weight: a cast that names no dtype was made for it.
+
+    The branch computes as its weights do, whatever handed their dtype on; what adds its result to
+    a half one is to blame.
+    """
+    if origin.kind != CAST or origin.follows or origin.why or names_dtype(origin.place):
+        return origin
+    found = copy.copy(origin)
+    found.follows = True
+    return found
 
 
 def _left_autocast(origin: Any) -> bool:

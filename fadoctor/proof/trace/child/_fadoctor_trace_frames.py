@@ -15,8 +15,12 @@ _DEEPEST = 200
 _SEARCHES = 4
 """How often all objects are looked through for the model of a module: some tenths of a second."""
 
-_INNER: dict[Any, bool] = {}
-"""Code object -> whether it is torch's own or ours, and no statement of anybody."""
+_INNER: dict[int, Any] = {}
+"""Address of code -> the code, and whether it is torch's own or ours: no statement of anybody.
+
+An address, since code is hashed by all that it consists of, each time anew.
+"""
+_MOST_CODES = 8192
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _torch_folder = [""]
@@ -31,12 +35,20 @@ def setup(torch: Any) -> None:
 
 def is_inner(code: Any) -> Any:
     """Return whether code belongs to torch or to us."""
-    found = _INNER.get(code)
-    if found is None:
+    known = _INNER.get(id(code))
+    if known is None:
         name = code.co_filename
         found = name.startswith((_torch_folder[0], _HERE, "<frozen", "<eval_with_key>"))
-        _INNER[code] = found
-    return found
+        known = keep(_INNER, id(code), (code, found))
+    return known[1]
+
+
+def keep(names: Any, key: Any, value: Any) -> Any:
+    """Remember something by the address of code, which the value holds: no other comes there."""
+    if len(names) > _MOST_CODES:
+        names.clear()
+    names[key] = value
+    return value
 
 
 class Place:
@@ -68,12 +80,10 @@ def module_of(frame: Any) -> Any:
 def owner_name(frame: Any) -> Any:
     """Return what a method calls the object that it belongs to, "" for a function."""
     code = frame.f_code
-    known = _OWNER.get(code)
+    known = _OWNER.get(id(code))
     if known is None:
-        if len(_OWNER) > 8192:
-            _OWNER.clear()
-        known = _OWNER[code] = _owner_name(frame, code)
-    return known
+        known = keep(_OWNER, id(code), (code, _owner_name(frame, code)))
+    return known[1]
 
 
 def _owner_name(frame: Any, code: Any) -> Any:
@@ -100,7 +110,8 @@ def _has_method(kind: Any, code: Any) -> Any:
     return False
 
 
-_OWNER: dict[Any, str] = {}
+_OWNER: dict[int, Any] = {}
+"""Address of code -> the code, and what it calls its owner."""
 
 
 def place_of(frame: Any) -> Any:

@@ -86,12 +86,17 @@ class Lineage(TorchFunctionMode):
         return out
 
     def _known(self, func: Any, out: Any, args: Any) -> Any:
-        """Return whether a result needs no look: half, in place, or an attribute that was read."""
+        """Return whether a result needs no look: half, in place, a view, an attribute."""
         if type(out) is not _TENSOR:
+            if type(out) is tuple:
+                return bool(args) and type(args[0]) is _TENSOR and _views(out, args[0])
             in_place = type(out) is list and bool(args) and out is args[0]
             return in_place or type(out) is torch.Size
         if out.dtype in WIDE:
-            return (bool(args) and out is args[0]) or type(func) is _GETTER
+            if type(func) is _GETTER:
+                return True
+            first = args[0] if args else None
+            return out is first or (type(first) is _TENSOR and _is_view(out, first))
         return func not in self._choosers and not out.is_meta
 
     def _look(self, func: Any, out: Any, args: Any, kwargs: Any) -> None:
@@ -217,6 +222,18 @@ class Lineage(TorchFunctionMode):
         if origin is None:
             return None
         return origin if self._put(key, out, origin) else None
+
+
+def _is_view(out: Any, tensor: Any) -> Any:
+    """Return whether a result surely lies in a tensor's own memory, as what it is there."""
+    base = out._base
+    if base is None or out.dtype is not tensor.dtype:
+        return False
+    return base is tensor or base is tensor._base
+
+
+def _views(out: Any, tensor: Any) -> Any:
+    return bool(out) and all(type(each) is _TENSOR and _is_view(each, tensor) for each in out)
 
 
 def _at(index: Any, args: Any) -> Any:

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import torch
-from _fadoctor_trace_frames import owner_name, source_of, storage_of
+from _fadoctor_trace_frames import keep, owner_name, source_of, storage_of
 
-_CALLED: dict[Any, str] = {}
+_CALLED: dict[Any, Any] = {}
 _MOST = 200
 """Names of one place that are looked at."""
 
@@ -17,28 +17,26 @@ def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
     """Return what a tensor is called in a frame: a parameter of its module, or a variable."""
     if frame is None:
         return ""
-    known = _CALLED.get(where)
+    code, line, name = where
+    known = _CALLED.get((id(code), line, name))
     if known is None:
-        if len(_CALLED) > 4096:
-            _CALLED.clear()
         owner = owner_name(frame) or "self"
-        known = _look_up(tensor, key, frame, owner)
-        known = known or _mentioned(tensor, key, where, frame, owner)
-        _CALLED[where] = known
-    return known
+        found = _look_up(tensor, key, frame, owner)
+        found = found or _mentioned(tensor, key, where, frame, owner)
+        known = keep(_CALLED, (id(code), line, name), (code, found))
+    return known[1]
 
 
 def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
     """Return the tensor whose dtype a line asks for (``x.dtype``), and its name, else None."""
     if frame is None or place.code is None:
         return None
-    asked = _ASKED_AT.get((place.code, place.line))
-    if asked is None:
-        if len(_ASKED_AT) > 4096:
-            _ASKED_AT.clear()
-        asked = _ASKED.findall(source_of(place.code, place.line))[:8]
-        _ASKED_AT[(place.code, place.line)] = asked
-    for text in asked:
+    code, line = place.code, place.line
+    known = _ASKED_AT.get((id(code), line))
+    if known is None:
+        asked = _ASKED.findall(source_of(code, line))[:8]
+        known = keep(_ASKED_AT, (id(code), line), (code, asked))
+    for text in known[1]:
         tensor = _resolved(text, frame)
         if isinstance(tensor, torch.Tensor) and tensor.dtype == dtype:
             owner = owner_name(frame) or "self"

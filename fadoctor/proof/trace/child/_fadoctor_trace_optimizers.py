@@ -1,7 +1,7 @@
-"""Leave an optimizer alone: it reads each parameter many times, and makes nothing for attention.
+"""Leave alone what reads each parameter or gradient, and makes nothing for attention.
 
-Its steps change parameters in place. Of all operations of a training loop two thirds are its own,
-and each of them would cost a call of Python.
+Steps of an optimizer, the clipping of gradients and their scaling change tensors in place. Of all
+operations of a training loop two thirds are theirs, and each would cost a call of Python.
 """
 
 from __future__ import annotations
@@ -11,6 +11,20 @@ import sys
 from typing import Any
 
 import torch
+from _fadoctor_trace_patches import placed
+
+_CLIP = "torch.nn.utils.clip_grad"
+_SCALE = "torch.amp.grad_scaler"
+_CLIPPING = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm")
+
+
+def _of_gradients(optimizer: Any) -> Any:
+    """Return what looks at gradients alone: the owner, and its name there."""
+    clip, scale = sys.modules.get(_CLIP), sys.modules.get(_SCALE)
+    found = [(optimizer, "zero_grad"), (torch.nn.Module, "zero_grad")]
+    found += [(owner, name) for owner in (torch.nn.utils, clip) for name in _CLIPPING]
+    found += [(getattr(scale, "GradScaler", None), "_unscale_grads_")]
+    return [(owner, name) for owner, name in found if name in getattr(owner, "__dict__", ())]
 
 
 class Optimizers:
@@ -29,8 +43,9 @@ class Optimizers:
         if before is None or after is None:
             return
         self._handles = [before(self._begins), after(self._ends)]
-        owner = module.Optimizer
-        patches.put(owner, "zero_grad", self._clearing(owner.zero_grad))
+        for owner, name in _of_gradients(module.Optimizer):
+            apart = self._apart(getattr(owner, name))
+            patches.put(owner, name, placed(apart, owner, name))
 
     def end(self) -> None:
         """Take the hooks out."""
@@ -50,15 +65,17 @@ class Optimizers:
         if not self._is_compiling():
             self._modes.return_to(id(optimizer))
 
-    def _clearing(self, original: Any) -> Any:
+    def _apart(self, original: Any) -> Any:
+        """Return a function that runs without the mode."""
         modes, is_compiling = self._modes, self._is_compiling
 
-        def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not (modes.there() and modes.step_aside(id(optimizer))):
-                return original(optimizer, *args, **kwargs)
+        def apart(*args: Any, **kwargs: Any) -> Any:
+            token = object()
+            if is_compiling() or not (modes.there() and modes.step_aside(id(token))):
+                return original(*args, **kwargs)
             try:
-                return original(optimizer, *args, **kwargs)
+                return original(*args, **kwargs)
             finally:
-                modes.return_to(id(optimizer))
+                modes.return_to(id(token))
 
-        return functools.update_wrapper(zero_grad, original)
+        return functools.update_wrapper(apart, original)

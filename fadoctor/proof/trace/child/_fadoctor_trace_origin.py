@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import re
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Any
 
 import torch
-from _fadoctor_trace_frames import source_of, storage_of
+from _fadoctor_trace_frames import keep, source_of, storage_of
 from _fadoctor_trace_table import PLAIN
 
 RANK = {
@@ -131,8 +132,18 @@ def unseen(func: Any, args: Any, kwargs: Any) -> Any:
 
 def plain_name(func: Any) -> Any:
     """Return what an operation is called, without the name of its overload: cat.default."""
-    name = getattr(func, "__name__", "") or str(func)
-    return name.partition(".")[0]
+    known = _PLAIN.get(id(func))
+    if known is not None:
+        return known[1]
+    name = (getattr(func, "__name__", "") or str(func)).partition(".")[0]
+    if type(func) in _LASTING:
+        keep(_PLAIN, id(func), (func, name))
+    return name
+
+
+_PLAIN: dict[int, Any] = {}
+"""Address of a function of C++ -> the function, and what it is called."""
+_LASTING = (BuiltinFunctionType, MethodDescriptorType)
 
 
 def own_code(kind: Any) -> Any:
@@ -161,15 +172,14 @@ _OF_TORCH = ("aten", "prims", "prim")
 def names_dtype(place: Any) -> Any:
     """Return whether the statement itself says float32: then it is the one."""
     code, line = place.code, place.line
-    known = _SAYS.get((code, line))
+    known = _SAYS.get((id(code), line))
     if known is None:
         text = source_of(code, line) if code is not None else ""
-        known = _SAID.search(text) is not None
-        _SAYS[(code, line)] = known
-    return known
+        known = keep(_SAYS, (id(code), line), (code, _SAID.search(text) is not None))
+    return known[1]
 
 
-_SAYS: dict[Any, bool] = {}
+_SAYS: dict[Any, Any] = {}
 _SAID = re.compile(r"float(?:32|64)|(?:torch|np)\.(?:float|double)\b|\.(?:float|double)\(|"
                    r"(?:Float|Double)Tensor|get_default_dtype")  # fmt: skip
 
