@@ -39,7 +39,10 @@ DICE = random.Random(f"{datetime.now(timezone.utc).date()} names")  # noqa: S311
 def is_there(row: Cell, version: Version) -> bool:
     """Return whether a row says that a release has its names."""
     spans = [(str(row.get("first", "0")), str(row.get("last", "99999")))]
-    spans += [each.split(" to ") for each in str(row.get("earlier", "")).split(" and ") if each]
+    earlier = [
+        each.partition(" to ") for each in str(row.get("earlier", "")).split(" and ") if each
+    ]
+    spans += [(low, high) for low, _, high in earlier]
     return "never" not in row and any(Version(a) <= version <= Version(b) for a, b in spans)
 
 
