@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from tools.refresh.names.archive import Sources
-from tools.refresh.names.attributes import History, Reader, Seen, classes_of
+from tools.refresh.names.attributes import History, Reader, classes_of
+from tools.refresh.names.families import Seen, by_name
 from tools.refresh.names.packages import PACKAGES, class_files
 
 if TYPE_CHECKING:
@@ -57,10 +58,33 @@ def test_a_class_has_what_its_body_binds_and_what_its_objects_are_made_with() ->
 def test_what_is_inherited_counts_and_what_python_itself_names_does_not() -> None:
     reader = Reader(["pack/a*.py"])
     found = reader.classes(Texts(a1=SOURCE, b1="class Hidden: ..."))
-    assert found["Old"].names == {"limit", "a", "b", "Inner", "_build", "later", "made", "built"}
-    assert found["Old"].bases == ("Cache", "Mixin", "Generic")
-    assert found["Circle"].names == frozenset()
-    assert "Hidden" not in found
+    assert found["pack.a1.Old"].names == {
+        "limit",
+        "a",
+        "b",
+        "Inner",
+        "_build",
+        "later",
+        "made",
+        "built",
+    }
+    assert found["pack.a1.Old"].bases == ("Cache", "Mixin", "Generic")
+    assert found["pack.a1.Circle"].names == frozenset()
+    assert not any("Hidden" in each for each in found)
+
+
+def test_classes_of_one_name_in_two_modules_stay_apart() -> None:
+    first = "class Embedding(Base):\n    here = 1\nclass Base:\n    low = 1\n"
+    other = "from .first import Base as Base\nclass Embedding(Base):\n    there = 1\n"
+    third = "class Base:\n    high = 1\nclass Alone: ...\n"
+    found = Reader(["pack/*.py"]).classes(Texts(first=first, other=other, third=third))
+    assert found["pack.first.Embedding"].names == {"here", "low"}
+    assert found["pack.other.Embedding"].names == {"there", "low"}
+    named = by_name({Version("1.0"): found})[Version("1.0")]
+    assert set(named) == {
+        "pack.first.Embedding", "pack.other.Embedding", "pack.first.Base", "pack.third.Base",
+        "Alone",
+    }  # fmt: skip
 
 
 def history(*releases: dict[str, Seen]) -> History:

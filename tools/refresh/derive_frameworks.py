@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ATTENTION = "unsloth/utils/attention_dispatch.py"
 _GUARD = re.compile(r"\bV\.to\((?:flash|downcast)_dtype\)")
+_BITSANDBYTES_MINIMUM = re.compile(r"^BITSANDBYTES_MIN_VERSION = \"([0-9.]{1,12})\"", re.MULTILINE)
 _GUARD_MERGED = "2026-06-23"
 """The day on which the guard was merged: what was published before cannot have it."""
 
@@ -98,3 +99,12 @@ def is_offered(index: Index, name: str, bounds: str) -> bool:
         for each in releases
         if not all(file.yanked for file in each.files)
     )
+
+
+def transformers_bitsandbytes(release: Release, index: Index, _: object) -> Iterator[DerivedRow]:
+    """Derive the lowest bitsandbytes: the constant, which older releases do not have."""
+    for file in release.wheels():
+        name = "transformers/utils/import_utils.py"
+        bound = _BITSANDBYTES_MINIMUM.search(index.wheel(file).text(name))
+        value = Value(bound.group(1) if bound else None, f"{file.name}, {name}")
+        yield DerivedRow(release.version, {}, {"minimum": value})

@@ -67,6 +67,9 @@ SOURCES = (
     Source("torchvision-releases", "torchvision", derive.beside_torch),
     Source("torchaudio-releases", "torchaudio", derive.beside_torch),
     Source("transformers-flash-attn", "transformers", derive.transformers_flash_attn),
+    Source(
+        "transformers-bitsandbytes", "transformers", derive_frameworks.transformers_bitsandbytes
+    ),
     Source("transformers-hub-kernels", "transformers", derive_hub.transformers_hub_kernels),
     Source("transformers-hub-branches", "transformers", derive_hub.transformers_hub_branches),
     Source("kernels-releases", "kernels", derive_hub.kernels_releases),

@@ -90,7 +90,8 @@ class NameTables:
             return False
         first, last = (_text(given.cell(name)) for name in ("first", "last"))
         spans = [(first, last), *_spans(_text(given.cell("earlier")))]
-        return any(_is_between(version, low, high) for low, high in spans)
+        is_there = any(_is_between(version, low, high) for low, high in spans)
+        return None if not is_there and _was_passed_over(version, package) else is_there
 
     def asks(self, version: str) -> bool | None:
         """Return whether a release of the package that asks surely does; None: nobody knows."""
@@ -244,6 +245,13 @@ def _spans(text: str) -> Iterator[tuple[str, str]]:
 
 def _within(version: str, package: Row) -> bool:
     return _is_between(version, str(package["first"]), str(package["last"]))
+
+
+def _was_passed_over(version: str, package: Row) -> bool:
+    """Return whether a release lies between those that were read: a pre-release, or withdrawn."""
+    here, aside = parse_version(version), package.get("unread", ())
+    listed = aside if isinstance(aside, tuple) else ()
+    return here is not None and (here.is_prerelease or version in listed)
 
 
 def _is_between(version: str, first: str, last: str) -> bool:

@@ -267,6 +267,7 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
     is_sure = trial.fits and trial.is_sure
     if taken and is_sure:
         notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
+    notes.extend(trial.unfitting)
     if taken and trial.fits and not is_sure:
         notes.append("Which releases a resolver picks is not known: the tables do not decide it.")
     if not trial.fits:

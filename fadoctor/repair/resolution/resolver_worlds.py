@@ -14,6 +14,7 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.resolution.contradicted import Contradictions
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolve import Resolver
+from fadoctor.repair.resolution.unfitting import unfitting
 from fadoctor.repair.resolution.versions import Versions, package_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Whether a resolver surely takes these: the tables decide about all that files ask for."""
     ruled_out: frozenset[tuple[str, str]] = frozenset()
     """Who requires of what a release that the files rule out: that is told of all releases."""
+    unfitting: tuple[str, ...] = ()
+    """Sentences: of which package no release in the tables goes with what the files pin."""
 
 
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
@@ -94,10 +97,11 @@ def try_out(
     today = ResolverWorld(taken, foresee(settled(labelled(there)), knowledge, ignore))
     loose = tuple(_loose(resolver, taken, (knowledge, ignore)))
     ruled_out = frozenset((name, other) for name, other, _ in contradictions.pairs)
+    unfit = tuple(unfitting(resolver))
     if not is_consistent or not environment.ranges:
         return Trial(
             today, there, fits=fits, loose=loose, is_consistent=is_consistent,
-            is_sure=is_sure, ruled_out=ruled_out,
+            is_sure=is_sure, ruled_out=ruled_out, unfitting=unfit,
         )  # fmt: skip
     others: list[ResolverWorld] = []
     untried = 0
@@ -112,7 +116,7 @@ def try_out(
             others.append(ResolverWorld(found, prognosis, package))
     return Trial(
         today, there, tuple(others), untried, fits, loose,
-        is_sure=is_sure, ruled_out=ruled_out,
+        is_sure=is_sure, ruled_out=ruled_out, unfitting=unfit,
     )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tools.refresh.names.asked import parsed
+from tools.refresh.names.families import Body, Classes, Family, Seen, dotted
 from tools.refresh.names.history import end_of, spans
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from tools.refresh.names.archive import Sources
 
-_DEPTH = 12
 _WIDTH = 60
 """Names in one row."""
 _MAKERS = ("__init__", "__post_init__")
@@ -27,35 +26,18 @@ _FAMILY = 8
 """So many classes that inherit make a base one of which what it gives is written once."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A class in one release."""
-
-    names: frozenset[str]
-    """What its objects have, by its bases too."""
-    bases: tuple[str, ...]
-    """All that it inherits from, the nearest first."""
-
-
-Classes = dict[str, Seen]
-
-
-@dataclass
-class Body:
-    """What one class binds itself."""
-
-    bases: tuple[str, ...] = ()
-    names: set[str] = field(default_factory=set)
-
-
 def classes_of(text: str) -> dict[str, Body]:
     """Return the classes at the top of a file; none of what cannot be parsed."""
     tree = parsed(text)
     found: dict[str, Body] = {}
+    imports: dict[str, str] = {}
     for node in _statements(tree.body if tree is not None else ()):
-        if isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ImportFrom):
+            origin = (node.module or "").rpartition(".")[2]
+            imports.update({each.asname or each.name: origin for each in node.names})
+        elif isinstance(node, ast.ClassDef):
             bases = tuple(name for base in node.bases if (name := _last(base)))
-            found[node.name] = Body(bases, set(_bound(node)))
+            found[node.name] = Body(bases, set(_bound(node)), imports)
     return found
 
 
@@ -122,6 +104,7 @@ class Reader:
         """Take the files, as patterns of their paths."""
         self._patterns = patterns
         self._known: dict[str, dict[str, Body]] = {}
+        self._kept: dict[Seen, Seen] = {}
 
     def classes(self, sources: Sources) -> Classes:
         """Return the classes of a release."""
@@ -131,37 +114,19 @@ class Reader:
         wanted = {path for path in paths if digests[path] not in self._known}
         for path, text in sources.read(wanted).items() if wanted else ():
             self._known[digests[path]] = classes_of(text)
-        bodies: dict[str, Body] = {}
-        for path in sorted(paths):
-            bodies.update(self._known[digests[path]])
-        return {name: _seen(name, bodies) for name in bodies}
-
-
-def _seen(name: str, bodies: Mapping[str, Body]) -> Seen:
-    bases = tuple(_bases(name, bodies))
-    names = bodies[name].names.union(*(bodies[each].names for each in bases if each in bodies))
-    return Seen(frozenset(each for each in names if is_told(each)), bases)
+        bodies = {
+            f"{dotted(path)}.{name}": body
+            for path in sorted(paths)
+            for name, body in self._known[digests[path]].items()
+        }
+        family = Family(bodies)
+        found = {name: family.seen(name) for name in bodies}
+        return {name: self._kept.setdefault(seen, seen) for name, seen in found.items()}
 
 
 def is_outer(name: str) -> bool:
     """Return whether others may ask for a name: it is no inner variable."""
     return not name.startswith("_") or name.isupper()
-
-
-def is_told(name: str) -> bool:
-    """Return whether a program may name an attribute: Python itself names the others."""
-    return not name.startswith("__")
-
-
-def _bases(name: str, bodies: Mapping[str, Body]) -> list[str]:
-    """Return what a class inherits from, the nearest first; a circle ends where it closes."""
-    found: list[str] = []
-    near = [name]
-    for _ in range(_DEPTH):
-        near = [base for each in near if each in bodies for base in bodies[each].bases]
-        near = [base for base in dict.fromkeys(near) if base not in found and base != name]
-        found += near
-    return found
 
 
 class History:

@@ -12,17 +12,16 @@ import yaml
 from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
+from tools.refresh.names.asked import Asked
 from tools.refresh.names.bounds import STARTS, given_of
 from tools.refresh.names.packages import PACKAGES, class_files
-from tools.refresh.names.rows import asked_rows, given_rows, unsteady
+from tools.refresh.names.rows import MODULE, asked_rows, given_rows, unsteady
 from tools.refresh.names.survey import Survey
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.transport import Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from packaging.version import Version
+    from collections.abc import Iterable, Iterator, Sequence
 
 _ROWS = "rows:\n"
 REQUESTS = 60_000
@@ -36,10 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
         transport = Transport(settings, options.cache, offline=options.offline, requests=REQUESTS)
         index = Index(transport, settings.indexes)
-        if not options.bounds_only:
+        if not (options.bounds_only or options.given_only):
             _write_classes(options.tables, Survey(), index, transport)
         if options.attributes_only:
             return 0
+        if options.given_only:
+            survey = _given_again(options.tables, index, transport)
+            _write_given(options.tables, survey)
+            return 3 if _told(survey) else 0
         survey = Survey() if options.bounds_only else _survey(index, transport)
         if not options.bounds_only:
             _write(options.tables, survey)
@@ -49,8 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RefreshError, OSError) as error:
         sys.stderr.write(f"refresh: {error}\n")
         return 2
-    sys.stderr.writelines(f"NOT READ: {line}\n" for line in survey.unread)
-    return 3 if survey.unread else 0
+    return 3 if _told(survey) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
     add("--bounds-only", action="store_true", help="write only name-bounds, by the names at hand")
     add("--attributes-only", action="store_true", help="write only those of classes")
+    add("--given-only", action="store_true", help="write only who has the names that are listed")
     add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
     return parser
 
@@ -74,8 +77,32 @@ def _survey(index: Index, transport: Transport) -> Survey:
     for package in PACKAGES:
         if package.gives:
             sys.stderr.write(f"what {package.distribution} gives\n")
-            survey.add_giver(package, index, transport)
+            survey.add_giver(package, survey.wanted(package), index, transport)
     return survey
+
+
+def _given_again(folder: Path, index: Index, transport: Transport) -> Survey:
+    """Read in every release who has the names that names-given lists."""
+    survey, listed = Survey(), rows_of(folder / "names-given.yaml")
+    for package in PACKAGES:
+        wanted = {
+            Asked(str(row["module"]), "" if name == MODULE else name)
+            for row in listed
+            if row["package"] == package.distribution
+            for name in str(row["name"]).split()
+        }
+        if not (package.gives and wanted):
+            survey.count(package, index)
+            continue
+        sys.stderr.write(f"what {package.distribution} gives\n")
+        survey.add_giver(package, sorted(wanted), index, transport)
+    return survey
+
+
+def _told(survey: Survey) -> list[str]:
+    """Say what was not read, and return it."""
+    sys.stderr.writelines(f"NOT READ: {line}\n" for line in survey.unread)
+    return survey.unread
 
 
 def _write_classes(folder: Path, survey: Survey, index: Index, transport: Transport) -> None:
@@ -94,32 +121,36 @@ def _write_classes(folder: Path, survey: Survey, index: Index, transport: Transp
 
 
 def _write(folder: Path, survey: Survey) -> None:
-    read = (
-        f"  - {{package: {name}, module: {module}, first: {min(seen)}, last: {max(seen)}}}\n"
-        for name, module, seen in (
-            (each.distribution, each.module, _releases(survey, each.distribution))
-            for each in PACKAGES
-        )
-        if seen
-    )
-    given = (
-        row
-        for name, seen in survey.gives.items()
-        for row in given_rows(name, seen, survey.versions[name])
-    )
     counted = {asked for seen in survey.gives.values() for asked in unsteady(seen)}
     asked = (
         row
         for name, seen in survey.asks.items()
         for row in asked_rows(name, seen, counted, survey.versions[name])
     )
-    _replace(folder / "names-read.yaml", read)
-    _replace(folder / "names-given.yaml", given)
     _replace(folder / "names-asked.yaml", asked)
+    _write_given(folder, survey)
 
 
-def _releases(survey: Survey, name: str) -> list[Version]:
-    return [*survey.asks.get(name, ()), *survey.gives.get(name, ())]
+def _write_given(folder: Path, survey: Survey) -> None:
+    given = (
+        row
+        for name, seen in survey.gives.items()
+        for row in given_rows(name, seen, survey.versions[name])
+    )
+    _replace(folder / "names-given.yaml", given)
+    _replace(folder / "names-read.yaml", _read_rows(survey))
+
+
+def _read_rows(survey: Survey) -> Iterator[str]:
+    """Yield which releases were read of each package, and which of those between were not."""
+    for each in PACKAGES:
+        name, versions = each.distribution, survey.versions.get(each.distribution)
+        if versions:
+            low, high = min(versions), max(versions)
+            aside = [str(v) for v in survey.withdrawn[name] if low < v < high]
+            cells = f"package: {name}, module: {each.module}, first: {low}, last: {high}"
+            cells += f", unread: {' '.join(aside)}" if aside else ""
+            yield f"  - {{{cells}}}\n"
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def follow(
-    versions: Sequence[Version], look: Callable[[Version], _T | None], *, every: bool = True
-) -> dict[Version, _T]:
+def follow(versions: Sequence[Version], look: Callable[[Version], _T | None]) -> dict[Version, _T]:
     """Return what was seen in releases, oldest first; those between two that agree are left out.
 
     `look` returns None for a release that cannot be read. The first release of each minor is
-    looked at, and between two that differ those in the middle, unless not `every` one counts.
+    looked at, and between two that differ those in the middle.
     """
     seen: dict[Version, _T | None] = {}
 
@@ -38,7 +36,7 @@ def follow(
     marks = first_of_minors(versions)
     for mark in marks:
         at(versions[mark])
-    for low, high in pairwise(marks) if every else ():
+    for low, high in pairwise(marks):
         between(low, high)
     return {version: found for version in versions if (found := seen.get(version)) is not None}
 

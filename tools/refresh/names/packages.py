@@ -19,8 +19,6 @@ class Package:
     """Older releases are not read."""
     asks: bool = True
     gives: bool = True
-    every: bool = True
-    """Whether releases between two that differ are read; else the first of each minor alone."""
 
 
 PACKAGES = (
@@ -30,16 +28,16 @@ PACKAGES = (
     Package("accelerate", "accelerate", "0.25.0"),
     Package("bitsandbytes", "bitsandbytes", "0.41.3"),
     Package("liger-kernel", "liger_kernel", "0.1.0"),
-    Package("unsloth", "unsloth", "2024.8", every=False),
-    Package("unsloth-zoo", "unsloth_zoo", "2024.10.0", every=False),
+    Package("unsloth", "unsloth", "2024.8"),
+    Package("unsloth-zoo", "unsloth_zoo", "2024.10.0"),
     Package("llamafactory", "llamafactory", "0.7.1", gives=False),
-    Package("ms-swift", "swift", "2.0.0", gives=False, every=False),
+    Package("ms-swift", "swift", "2.0.0", gives=False),
     Package("axolotl", "axolotl", "0.5.0", gives=False),
     Package("diffusers", "diffusers", "0.25.0"),
     Package("optimum", "optimum", "1.16.0"),
     Package("sentence-transformers", "sentence_transformers", "2.2.2"),
-    Package("vllm", "vllm", "0.5.0", every=False),
-    Package("sglang", "sglang", "0.3.0", every=False),
+    Package("vllm", "vllm", "0.5.0"),
+    Package("sglang", "sglang", "0.3.0"),
     Package("xformers", "xformers", "0.0.23"),
     Package("torchao", "torchao", "0.3.0"),
     Package("kernels", "kernels", "0.1.7"),

@@ -13,13 +13,14 @@ from tools.refresh.names.archive import Sources, open_sources
 from tools.refresh.names.asked import Asked, asked_names
 from tools.refresh.names.attributes import History, Reader
 from tools.refresh.names.bounds import STARTS, Fits, Given, bound_rows, fits
+from tools.refresh.names.families import Classes, by_name
 from tools.refresh.names.given import Giver, Module
-from tools.refresh.names.history import first_of_minors, follow
+from tools.refresh.names.history import follow
 from tools.refresh.names.loaded import Loader
 from tools.refresh.names.packages import PACKAGES, Package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tools.refresh.index import Index
     from tools.refresh.transport import Transport
@@ -41,6 +42,8 @@ class Survey:
     gives: dict[str, dict[Version, States]] = field(default_factory=dict)
     versions: dict[str, list[Version]] = field(default_factory=dict)
     """All releases that count, oldest first."""
+    withdrawn: dict[str, list[Version]] = field(default_factory=dict)
+    """Those that are not read: they lie between others."""
     unread: list[str] = field(default_factory=list)
     _texts: dict[str, Seen] = field(default_factory=dict)
 
@@ -52,21 +55,23 @@ class Survey:
             sources = self._sources(package, version, index, transport)
             return self._asked(sources, package, modules) if sources else None
 
-        self.asks[package.distribution] = follow(
-            self._versions(package, index), look, every=package.every
-        )
+        self.asks[package.distribution] = follow(self.count(package, index), look)
 
-    def add_giver(self, package: Package, index: Index, transport: Transport) -> None:
-        """Read which of the names that are asked the releases of a package have."""
-        wanted = sorted(
-            {
-                asked
-                for seen in self.asks.values()
-                for both in seen.values()
-                for asked in (*both[0], *both[1])
-                if asked.module.partition(".")[0] == package.module
-            }
-        )
+    def wanted(self, package: Package) -> list[Asked]:
+        """Return the names that others ask of a package."""
+        found = {
+            asked
+            for seen in self.asks.values()
+            for both in seen.values()
+            for asked in (*both[0], *both[1])
+            if asked.module.partition(".")[0] == package.module
+        }
+        return sorted(found)
+
+    def add_giver(
+        self, package: Package, wanted: Sequence[Asked], index: Index, transport: Transport
+    ) -> None:
+        """Read which of some names the releases of a package have."""
         known: dict[str, Module] = {}
         lists: dict[str, set[str]] = {}
 
@@ -81,7 +86,7 @@ class Survey:
                 lambda: {asked: giver.has(asked) for asked in wanted},
             )
 
-        self.gives[package.distribution] = follow(self._versions(package, index), look, every=False)
+        self.gives[package.distribution] = follow(self.count(package, index), look)
 
     def classes(
         self,
@@ -91,15 +96,17 @@ class Survey:
         index: Index,
         transport: Transport,
     ) -> History:
-        """Return what came to the classes of a package and went, by the first of each minor."""
+        """Return what came to the classes of a package and went, release by release."""
         [package] = (each for each in PACKAGES if each.distribution == distribution)
-        versions = self._versions(package, index)
-        reader, seen = Reader(files), {}
-        for place in first_of_minors(versions):
-            sources = self._sources(package, versions[place], index, transport)
-            if sources is not None:
-                seen[versions[place]] = reader.classes(sources)
-        return History(seen, versions, others)
+        versions = self.count(package, index)
+        reader = Reader(files)
+
+        def look(version: Version) -> Classes | None:
+            sources = self._sources(package, version, index, transport)
+            what = f"{distribution} {version}"
+            return self._tried(what, lambda: reader.classes(sources)) if sources else None
+
+        return History(by_name(follow(versions, look)), versions, others)
 
     def bounds(
         self, distribution: str, given: Given, index: Index, transport: Transport
@@ -108,7 +115,7 @@ class Survey:
         packages = {each.distribution: each for each in PACKAGES}
         package = packages[distribution]
         others = frozenset(each.module for each in PACKAGES if each.gives) - {package.module}
-        releases = {each.distribution: self._versions(each, index) for each in PACKAGES}
+        releases = {each.distribution: self.count(each, index) for each in PACKAGES}
         loader = Loader(package.module, others, STARTS[distribution])
 
         def look(version: Version) -> Fits | None:
@@ -121,17 +128,17 @@ class Survey:
             distribution, follow(releases[distribution], look), releases[distribution]
         )
 
-    def _versions(self, package: Package, index: Index) -> list[Version]:
+    def count(self, package: Package, index: Index) -> list[Version]:
         """Return the releases that are read, oldest first: no pre-releases, none withdrawn."""
         first = Version(package.first)
-        found = [
-            version
+        yanked = {
+            version: all(file.yanked for file in release.files)
             for version, release in index.releases(package.distribution).items()
-            if version >= first
-            and not version.is_prerelease
-            and not all(file.yanked for file in release.files)
-        ]
+            if version >= first and not version.is_prerelease
+        }
+        found = [version for version, is_gone in yanked.items() if not is_gone]
         self.versions[package.distribution] = found
+        self.withdrawn[package.distribution] = [v for v, is_gone in yanked.items() if is_gone]
         return found
 
     def _sources(

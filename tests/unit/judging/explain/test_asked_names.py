@@ -15,7 +15,13 @@ from fadoctor.model.rule import Table
 from tests.unit.judging.engine.builders import environment
 
 READ: list[dict[str, Any]] = [
-    {"package": "transformers", "module": "transformers", "first": "4.36.0", "last": "5.23.0"},
+    {
+        "package": "transformers",
+        "module": "transformers",
+        "first": "4.36.0",
+        "last": "5.23.0",
+        "unread": ("5.0.1",),
+    },
     {"package": "peft", "module": "peft", "first": "0.7.0", "last": "0.21.2"},
     {"package": "trl", "module": "trl", "first": "0.8.0", "last": "1.16.0"},
 ]
@@ -177,3 +183,12 @@ def test_a_package_that_was_not_read_is_not_answered() -> None:
 def test_no_name_of_an_environment_is_offered_a_fix() -> None:
     told = name_facts({"module": "cutlass.cute.arch", "name": "fmin"}, "", environment({}))
     assert isinstance(told["contract.asked"], Absent)
+
+
+def test_of_a_release_between_those_that_were_read_nothing_is_claimed() -> None:
+    matrix = Matrix(tables())
+    new = NameTables(matrix, MissingName("transformers", "New"), "", lambda _: "")
+    assert [new.has(each) for each in ("5.0.0", "5.1.0rc1", "5.1.0", "5.2.0rc1")] == [
+        False, None, True, True,
+    ]  # fmt: skip
+    assert new.has("5.0.1") is None

@@ -1,0 +1,106 @@
+"""Cells of the tables of names, drawn by the day, against the wheel of the release."""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from packaging.version import Version
+
+from tools.refresh.cli import TABLES, _cache_folder
+from tools.refresh.index import Index
+from tools.refresh.names.archive import open_sources
+from tools.refresh.names.asked import Asked
+from tools.refresh.names.attributes import Reader
+from tools.refresh.names.cli import rows_of
+from tools.refresh.names.given import Giver
+from tools.refresh.names.packages import PACKAGES, class_files
+from tools.refresh.names.rows import MODULE
+from tools.refresh.settings import read_settings
+from tools.refresh.transport import Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.refresh.index import Release
+
+    Cell = dict[str, object]
+
+RELEASES, CELLS = 10, 10
+"""Releases that are drawn for each table, and cells of each of them: 200 in all."""
+REQUESTS = 1_500
+DICE = random.Random(f"{datetime.now(timezone.utc).date()} names")  # noqa: S311 -- a draw
+
+
+def is_there(row: Cell, version: Version) -> bool:
+    """Return whether a row says that a release has its names."""
+    spans = [(str(row.get("first", "0")), str(row.get("last", "99999")))]
+    earlier = [
+        each.partition(" to ") for each in str(row.get("earlier", "")).split(" and ") if each
+    ]
+    spans += [(low, high) for low, _, high in earlier]
+    return "never" not in row and any(Version(a) <= version <= Version(b) for a, b in spans)
+
+
+def test_a_row_is_read_as_it_is_meant() -> None:
+    row: Cell = {"first": "2.0", "last": "2.5", "earlier": "1.0 to 1.1 and 1.4 to 1.4"}
+    told = {text: is_there(row, Version(text)) for text in ("1.1", "1.2", "1.4", "2.5", "2.6")}
+    assert told == {"1.1": True, "1.2": False, "1.4": True, "2.5": True, "2.6": False}
+    assert not is_there({"never": True}, Version("1"))
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    settings = read_settings()
+    folder = Path(os.environ.get("FADOCTOR_REFRESH_CACHE", "") or _cache_folder())
+    return Index(Transport(settings, folder, requests=REQUESTS), settings.indexes)
+
+
+def drawn(index: Index, table: str) -> Iterator[tuple[Release, list[tuple[Cell, str]]]]:
+    """Yield releases that were read, each with rows about its package and one name of each."""
+    read = {str(row["package"]): row for row in rows_of(TABLES / "names-read.yaml")}
+    rows = rows_of(TABLES / f"{table}.yaml")
+    names = sorted({str(row["package"]) for row in rows})
+    for package in DICE.choices(names, k=RELEASES):
+        low, high = (Version(str(read[package][end])) for end in ("first", "last"))
+        aside = str(read[package].get("unread", "")).split()
+        versions = [
+            version
+            for version in index.releases(package)
+            if low <= version <= high and not version.is_prerelease and str(version) not in aside
+        ]
+        own = [row for row in rows if row["package"] == package and set(row) & {"first", "last"}]
+        cells = [(row, DICE.choice(str(row["name"]).split())) for row in DICE.choices(own, k=CELLS)]
+        yield index.releases(package)[DICE.choice(versions)], cells
+
+
+@pytest.mark.network
+def test_names_that_releases_give(index: Index) -> None:
+    told = []
+    for release, cells in drawn(index, "names-given"):
+        giver = Giver(open_sources(index._transport, release), {}, {})
+        for row, name in cells:
+            asked = Asked(str(row["module"]), "" if name == MODULE else name)
+            if giver.has(asked) is not is_there(row, release.version):
+                told.append(f"{release.package} {release.version} {asked}: {row}")
+    assert told == []
+
+
+@pytest.mark.network
+def test_attributes_that_classes_have(index: Index) -> None:
+    told = []
+    assert set(class_files()) <= {each.distribution for each in PACKAGES}
+    for release, cells in drawn(index, "names-attributes"):
+        reader = Reader(class_files()[release.package])
+        found = reader.classes(open_sources(index._transport, release))
+        for row, name in cells:
+            wanted = DICE.choice(str(row["class"]).split())
+            own = [each for key, each in found.items() if f".{key}".endswith(f".{wanted}")]
+            has = any(name in each.names for each in own)
+            if has is not is_there(row, release.version):
+                told.append(f"{release.package} {release.version} {wanted}.{name}: {row}")
+    assert told == []

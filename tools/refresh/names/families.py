@@ -1,0 +1,106 @@
+"""The classes of a release by module and name, and what each inherits from which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from packaging.version import Version
+
+_DEPTH = 12
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A class in one release."""
+
+    names: frozenset[str]
+    """What its objects have, by its bases too."""
+    bases: tuple[str, ...]
+    """All that it inherits from, the nearest first."""
+
+
+Classes = dict[str, Seen]
+"""Of one release: by the dotted name of the module and the class."""
+
+
+@dataclass
+class Body:
+    """What one class binds itself."""
+
+    bases: tuple[str, ...] = ()
+    names: set[str] = field(default_factory=set)
+    imports: dict[str, str] = field(default_factory=dict)
+    """Base that its file imports -> the last word of the module which it comes from."""
+
+
+def is_told(name: str) -> bool:
+    """Return whether a program may name an attribute: Python itself names the others."""
+    return not name.startswith("__")
+
+
+def dotted(path: str) -> str:
+    """Return the module that a file holds."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+class Family:
+    """The classes of one release, and which of them inherits from which."""
+
+    def __init__(self, bodies: Mapping[str, Body]) -> None:
+        """Take them by their dotted names."""
+        self._bodies = bodies
+        self._by_name: dict[str, list[str]] = {}
+        for each in bodies:
+            self._by_name.setdefault(each.rpartition(".")[2], []).append(each)
+
+    def seen(self, name: str) -> Seen:
+        """Return what the objects of a class have."""
+        bases = self._bases(name)
+        known = [self._bodies[each].names for each in (name, *bases) if each in self._bodies]
+        names = frozenset(each for each in frozenset().union(*known) if is_told(each))
+        return Seen(names, tuple(dict.fromkeys(each.rpartition(".")[2] for each in bases)))
+
+    def _bases(self, name: str) -> list[str]:
+        """Return what a class inherits from, the nearest first; a circle ends where it closes."""
+        found: list[str] = []
+        near = [name]
+        for _ in range(_DEPTH):
+            near = [
+                self._meant(each, base)
+                for each in near
+                if each in self._bodies
+                for base in self._bodies[each].bases
+            ]
+            near = [base for base in dict.fromkeys(near) if base not in found and base != name]
+            found += near
+        return found
+
+    def _meant(self, heir: str, base: str) -> str:
+        """Return the dotted name of a base: of its own file, of the only one, of the import."""
+        module, several = heir.rpartition(".")[0], self._by_name.get(base, [])
+        own = f"{module}.{base}"
+        if own in several and own != heir:
+            return own
+        origin = self._bodies[heir].imports.get(base, "")
+        near = [each for each in several if each.split(".")[-2] == origin] or several
+        return near[0] if len(near) == 1 else base
+
+
+def by_name(seen: Mapping[Version, Classes]) -> dict[Version, Classes]:
+    """Return classes by their names alone, but where one release has two of a name."""
+    shared: set[str] = set()
+    for classes in seen.values():
+        counts = Counter(each.rpartition(".")[2] for each in classes)
+        shared |= {name for name, count in counts.items() if count > 1}
+    return {
+        version: {
+            each if (name := each.rpartition(".")[2]) in shared else name: found
+            for each, found in classes.items()
+        }
+        for version, classes in seen.items()
+    }
