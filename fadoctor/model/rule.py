@@ -98,6 +98,8 @@ class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     dtypes: tuple[Dtype, ...] = ()
     extension: bool = False
     """The backends that the extension's package brings, and those that need it."""
+    lowered: bool = False
+    """Whether its cells stay open, too, where ``when_severity`` makes less of the finding."""
     nothing: str = ""
     """Why it decides no cell, where it does not: an error about a setting, or a tool beside."""
 

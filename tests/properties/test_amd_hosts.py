@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.property
 
 CUDA = re.compile(
-    r"whl/cu\d|\+cu\d{2,3}|\bnvidia-[a-z]|\bcuda-toolkit|\bnvcc\b|CUDA_HOME|CUDA_ARCH|-cu1[123]\b"
+    r"whl/cu\d|\+cu\d{2,3}|\bnvidia-[a-z]|\bcuda-toolkit|\bnvcc\b|CUDA_HOME|CUDA_ARCH|-cu1[123]\b|FORCE_BUILD"
 )
 CARDS = (("AMD Instinct MI300X", "gfx942"), ("Radeon RX 7900 XTX", "gfx1100"),
          ("Radeon 8060S", "gfx1151"), ("AMD Instinct MI100", "gfx908"))  # fmt: skip

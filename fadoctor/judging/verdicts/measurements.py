@@ -124,11 +124,16 @@ def doomed(verdicts: tuple[Verdict, ...]) -> dict[tuple[Backend, Dtype], str]:
     for verdict in verdicts:
         rows.setdefault((verdict.backend, verdict.dtype), []).append(verdict)
     return {
-        key: "predicted to fail, so not run without --thorough: "
-        + (", ".join(mine[0].because) or mine[0].detail)
+        key: "predicted to fail, so not run without --thorough: " + _reason(mine[0])
         for key, mine in rows.items()
         if all(verdict.predicted is Predicted.FAILS for verdict in mine)
     }
+
+
+def _reason(verdict: Verdict) -> str:
+    """Return the rules that decide a cell, and what the tables say beside."""
+    ids = ", ".join(verdict.because)
+    return f"{ids} ({verdict.detail})" if ids and verdict.detail else ids or verdict.detail
 
 
 def unmeasured(smoke: SmokeRun | None) -> tuple[Undecided, ...]:

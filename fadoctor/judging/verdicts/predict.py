@@ -97,13 +97,15 @@ def decides_a_verdict(each: Judgement) -> bool:
     """Return whether a judgement can keep a cell from working: one that was not passed.
 
     An error forbids its cells, also an error that nobody could decide leaves them open, and so does
-    a warning. An error that weighs less where it was found decides none.
+    a warning. An error that weighs less where it was found decides none, unless its rule says so.
     """
-    if each.rule.affects is None:
+    affects = each.rule.affects
+    if affects is None:
         return False
     if each.severity is Severity.ERROR:
         return each.outcome in _OPEN
-    return each.rule.severity is Severity.WARNING and each.outcome is Outcome.FAIL
+    is_open = each.rule.severity is Severity.WARNING or affects.lowered
+    return is_open and each.outcome is Outcome.FAIL
 
 
 def forbids(each: Judgement) -> bool:

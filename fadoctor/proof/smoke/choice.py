@@ -111,14 +111,17 @@ def cell_list(asked: CellChoice, thorough: CellChoice) -> CellList:
 def _chosen(wanted: CellsRequest, kernels: Kernels, kind: str, doomed: Doomed) -> Chosen:
     cells: list[CellKey] = []
     left_out: list[LeftOut] = []
+    installed = set(kernels.installed())
     for entry in CATALOGUE:
         if wanted.backends and entry.backend not in wanted.backends:
             continue
         hindrance = _hindrance(entry, wanted, kernels, kind)
+        present = entry.backend in installed and entry.backend not in wanted.backends
         for key in _keys(entry, wanted):
             fate = doomed.get((key.backend, key.dtype), "")
             no_test = "" if key.dtype in entry.dtypes else f"it has no {key.dtype.value} kernels"
-            reason = no_test or hindrance or fate
+            # What cannot work here needs no hint of how to run it; what is absent is told first.
+            reason = no_test or (fate if present else "") or hindrance or fate
             if reason:
                 left_out.append(LeftOut(key, reason))
             else:

@@ -19,11 +19,14 @@ from fadoctor.sources.probes.nvidia_smi import NVIDIA_SMI_TIMEOUT_S, read_nvidia
 from fadoctor.sources.probes.nvml import NVML_TIMEOUT_S, read_nvml
 from fadoctor.sources.probes.rocminfo import RocminfoReading, read_rocminfo
 from fadoctor.sources.probes.visible import Selection, VisibleDevice, cuda_selection, rocm_selection
-from fadoctor.sources.probes.windows_host import adapters
+from fadoctor.sources.probes.windows_host import adapters, amd_adapters
 from fadoctor.sources.probes.world import Facts, World, absent, known, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+REGISTRY = "the registry of Windows"
 
 
 class QueryLimits(msgspec.Struct, frozen=True):
@@ -38,7 +41,7 @@ def probe(world: World, facts: Mapping[str, Fact], limits: QueryLimits | None = 
     reading = read_nvidia(world, limits or QueryLimits())
     nvidia_count = _nvidia_count(world, reading)
     amd = read_amd(world) if world.os == "linux" else None
-    told = read_rocminfo(world) if amd is None else None
+    told = _told_of_amd(world, nvidia_count) if amd is None else None
     if told is not None and not told.trouble:
         amd = told.gpus
     gpus = [
@@ -73,7 +76,7 @@ def read_nvidia(world: World, limits: QueryLimits) -> GpuReading:
     failed = msgspec.structs.replace(nvml, trouble=trouble)
     listed = [pair for pair in adapters(world) if pair[1]]
     if listed and len({version for _, version in listed}) == 1:
-        source = f"the registry of Windows: {listed[0][0]}"
+        source = f"{REGISTRY}: {listed[0][0]}"
         failed = msgspec.structs.replace(failed, driver=known(listed[0][1], source))
     return failed
 
@@ -91,11 +94,15 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
     trouble = reading.trouble
     if trouble is None:
         return known(len(reading.gpus), reading.how)
-    if trouble.obstacle in (GpuListObstacle.HUNG, GpuListObstacle.FAILED):
-        return unknown(trouble.reason, reading.how)
     listed = adapters(world)
+    if trouble.obstacle is GpuListObstacle.HUNG or (
+        trouble.obstacle is GpuListObstacle.FAILED and (listed or not amd_adapters(world))
+    ):
+        return unknown(trouble.reason, reading.how)
     if listed:
         return unknown(f"{trouble.reason}, yet Windows lists {listed[0][0]}", reading.how)
+    if amd_adapters(world):
+        return known(0, f"{trouble.reason}; {REGISTRY} lists none")
     nodes = find_device_nodes(world) if world.os == "linux" else ()
     if trouble.obstacle is GpuListObstacle.NOT_INSTALLED:
         # Every WSL machine has /dev/dxg; without NVIDIA's libraries it stands for another GPU.
@@ -106,6 +113,23 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
     return unknown(f"{trouble.reason}, yet {nodes[0]} is there ({hint})", reading.how)
 
 
+def _told_of_amd(world: World, nvidia: Fact) -> RocminfoReading | None:
+    """Return what rocminfo says of AMD's GPUs under WSL, and the registry on Windows itself.
+
+    The registry keeps adapters that are gone. One that is the only one of all is surely there.
+    """
+    names = amd_adapters(world)
+    if not names:
+        return read_rocminfo(world)
+    if not isinstance(nvidia, Known):
+        return None
+    if nvidia.value or len(names) > 1:
+        return RocminfoReading((), REGISTRY, f"Windows lists {', '.join(names)}, gone ones too")
+    said = f"{REGISTRY}: DriverDesc"
+    unread = unknown("the registry does not say it", said)
+    return RocminfoReading((AmdGpu(known(names[0], said), unread, unread),), REGISTRY)
+
+
 def _count(
     world: World, nvidia: Fact, amd: Sequence[AmdGpu] | None, told: RocminfoReading | None
 ) -> Fact:
@@ -114,8 +138,8 @@ def _count(
     where = f"{TOPOLOGY} lists {len(amd)}" if amd is not None else f"no {TOPOLOGY}"
     if told is not None and amd is not None:
         where = f"{told.how} lists {len(amd)}"
-    if world.os != "linux":
-        where = "AMD GPUs are looked for on Linux only"
+    elif world.os != "linux":
+        where = f"{REGISTRY} lists none" if world.registry else "AMD GPUs are not looked for here"
     if not isinstance(nvidia, Known) or not isinstance(nvidia.value, int):
         return nvidia
     return known(nvidia.value + len(amd or ()), f"NVIDIA: {nvidia.source}; AMD: {where}")

@@ -17,14 +17,17 @@ from fadoctor.sources.probes.registry import DISPLAY, FILE_SYSTEM, VC_RUNTIME, W
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.fact import Fact
-    from fadoctor.sources.probes.registry import Registry
+    from fadoctor.sources.probes.registry import Registry, Value
     from fadoctor.sources.probes.world import Facts, World
 
 _NO_REGISTRY = "the registry cannot be read here"
 _ADAPTERS = 16
+_NVIDIA = "NVIDIA"
+_AMD = "ADVANCED MICRO DEVICES"
+"""How makers begin the name of the provider of their drivers."""
 _MSVC = ("C:/Program Files/Microsoft Visual Studio",
          "C:/Program Files (x86)/Microsoft Visual Studio")  # fmt: skip
 _COMPILER = "bin/Hostx64/x64/cl.exe"
@@ -64,11 +67,26 @@ def adapters(world: World) -> list[tuple[str, str]]:
     return list(_adapters(registry))
 
 
+def amd_adapters(world: World) -> tuple[str, ...]:
+    """Return the names of the AMD adapters that Windows lists, gone ones too."""
+    registry = world.registry
+    if world.os != "windows" or registry is None:
+        return ()
+    named = (text_of(each, "DriverDesc") for each in _listed(registry, _AMD))
+    return tuple(printable(name, 80) for name in named if name)
+
+
 def _adapters(registry: Registry) -> Iterator[tuple[str, str]]:
+    for values in _listed(registry, _NVIDIA):
+        yield text_of(values, "DriverDesc"), driver_version(text_of(values, "DriverVersion"))
+
+
+def _listed(registry: Registry, maker: str) -> Iterator[Mapping[str, Value] | None]:
+    """Yield the values of each adapter whose driver is of this maker."""
     for key in registry.keys(DISPLAY)[:_ADAPTERS]:
         values = registry.values(rf"{DISPLAY}\{key}")
-        if text_of(values, "ProviderName").upper().startswith("NVIDIA"):
-            yield text_of(values, "DriverDesc"), driver_version(text_of(values, "DriverVersion"))
+        if text_of(values, "ProviderName").upper().startswith(maker):
+            yield values
 
 
 def driver_version(text: str) -> str:

@@ -40,7 +40,7 @@ from fadoctor.sources.targets.layout import (
     stated_version,
     unique_folders,
 )
-from fadoctor.sources.targets.programs import environments_below
+from fadoctor.sources.targets.programs import environments_below, programs_below
 from fadoctor.sources.targets.shims import explain_shim, is_shim
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ _VARIABLE = "FADOCTOR_PYTHON"
 
 _ENTRIES = 200
 """Folders of PYTHONPATH that are looked at."""
+
+_PROGRAMS_TOLD = 5
 
 
 class TargetRequest(msgspec.Struct, frozen=True):
@@ -140,7 +142,10 @@ def _of_program(path: Path, name: str, reason: str) -> ChosenEnvironment:
     """Return the environment in a program's folder; read only, for the folder may be a clone."""
     found = environments_below(path)
     if not found:
-        raise TargetError(printable(f"{name}: not an environment: no pyvenv.cfg, no conda-meta"))
+        programs = ", ".join(map(str, programs_below(path)[:_PROGRAMS_TOLD]))
+        hint = f"; it holds programs with one each, name one: {programs}" if programs else ""
+        text = f"{name}: not an environment: no pyvenv.cfg, no conda-meta{hint}"
+        raise TargetError(printable(text, 500))
     first, *others = found
     notes = [f"{path} is a program's folder: its Python in {first} was read, and not run"]
     notes += [f"{other} is another Python in it: name it to examine it" for other in others]

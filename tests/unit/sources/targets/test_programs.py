@@ -34,7 +34,7 @@ def test_a_portable_comfyui(tmp_path: Path, named: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["venv", ".venv", "env", "system/python", "installer_files/env", "python"]
+    "place", ["venv", ".venv", "env", "system/python", "installer_files/env", "python", "app/env"]
 )
 def test_other_programs(tmp_path: Path, place: str) -> None:
     folder = tmp_path / "program" / place
@@ -60,3 +60,21 @@ def test_a_folder_without_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "program" / "models").mkdir(parents=True)
     with pytest.raises(TargetError, match="not an environment"):
         find(tmp_path, TargetRequest(python="program"), run=never)
+
+
+def test_a_python_beside_the_program(tmp_path: Path) -> None:
+    python = embedded(tmp_path / "package" / "python")
+    (tmp_path / "package" / "ComfyUI").mkdir()
+    target = find(tmp_path, TargetRequest(python="package/ComfyUI", reads_only=True))
+    assert target.roots["prefix"] == str(python)
+
+
+@pytest.mark.parametrize(
+    ("named", "shelf"),
+    [("sm", "sm/Data/Packages"), ("sm/Data", "sm/Data/Packages"), ("p", "p/api")],
+)
+def test_a_manager_of_programs_names_them(tmp_path: Path, named: str, shelf: str) -> None:
+    make_env(tmp_path / shelf / "comfy" / "venv")
+    (tmp_path / shelf / "models").mkdir()
+    with pytest.raises(TargetError, match=r"name one: \S+comfy$"):
+        find(tmp_path, TargetRequest(python=named), run=never)
