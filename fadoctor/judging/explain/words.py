@@ -31,6 +31,10 @@ STATES = frozenset({
 """Words that say that something went wrong: no text is given one."""
 
 
+# RuntimeError, ImportWarning
+_RAISED = ("error", "exception", "warning")
+
+
 class Word(msgspec.Struct, frozen=True):
     """A word, and where it stands."""
 
@@ -38,6 +42,11 @@ class Word(msgspec.Struct, frozen=True):
     """In small letters."""
     start: int
     end: int
+
+
+def says_that_it_failed(word: str) -> bool:
+    """Return whether a word says that something went wrong, or names an exception."""
+    return word in STATES or word.endswith(_RAISED)
 
 
 def words_in(text: str) -> tuple[Word, ...]:
