@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.words import NEGATIONS, Word, is_alike, says_that_it_failed, words_in
+from fadoctor.judging.explain.words import NEGATIONS, STATES, Word, is_alike, words_in
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Tolerant:
         is_near = len(lost) <= 1 and len(there) >= NEARLY
         if not is_near and (weight < ENOUGH * self._totals[number] or len(lost) > LOST):
             return None
-        if any(says_that_it_failed(mine[place].text) or place in wording.names for place in lost):
+        if any(mine[place].text in STATES or place in wording.names for place in lost):
             return None
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
             return None

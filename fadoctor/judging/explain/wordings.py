@@ -60,7 +60,7 @@ def _of_rule(file: RuleFile, suite: Suite) -> Iterator[Wording]:
             case = read_case(raw)
             for match in Cases(alone).matcher(case).match(case.log):
                 symptom = file.rule.symptoms[match.index]
-                text = _shown(case.log, _word_start(case.log, match.start), match.end)
+                text = _shown(case.log, match.start, match.end)
                 values = _values(text, match.captures.values())
                 names = (*_names(text, values), *_own(text, case.log[match.start : match.end]))
                 wording = Wording(file.rule.id, text, _literal(text, symptom), values, names)
@@ -75,13 +75,6 @@ def _shown(log: str, start: int, end: int) -> str:
     first = log.rfind("\n", 0, start) + 1
     last = log.find("\n", end)
     return log[first : last if last >= 0 else len(log)].strip()[:LONGEST]
-
-
-def _word_start(log: str, at: int) -> int:
-    """Return where the word begins in which a pattern's match does: ValueError, not Error."""
-    while at and log[at].isalpha() and log[at - 1].isalpha() and log[at - 1].isascii():
-        at -= 1
-    return at
 
 
 def _own(text: str, matched: str) -> tuple[int, ...]:
