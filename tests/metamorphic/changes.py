@@ -130,15 +130,15 @@ def cut_at_the_end(log: str, _place: int, _chance: random.Random) -> str:
 
 CHANGES: dict[str, tuple[Change, float]] = {
     "bar glued on": (bar_glued_on, 0.98),
-    "word dropped": (word_dropped, 0.88),
-    "word doubled": (word_doubled, 0.97),
+    "word dropped": (word_dropped, 0.89),
+    "word doubled": (word_doubled, 0.98),
     "innocent sentence added": (innocent_sentence_added, 0.98),
     "other report below": (other_report_below, 0.98),
     "prefixes": (prefixed, 0.98),
     "quoted": (quoted, 0.98),
     "wrapped": (wrapped, 0.98),
     "case of Windows paths": (windows_paths_in_other_case, 0.98),
-    "carriage returns": (with_carriage_returns, 0.97),
+    "carriage returns": (with_carriage_returns, 1.0),
     "cut at the start": (cut_at_the_start, 0.98),
     "cut at the end": (cut_at_the_end, 0.98),
 }

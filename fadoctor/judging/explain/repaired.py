@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,27 +30,27 @@ _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 def repaired_matches(
     lines: list[Line], matcher: Matcher, tolerant: Callable[[], Tolerant] | None
 ) -> Iterator[tuple[Failure, SymptomMatch]]:
-    """Yield the matches that one repaired line makes possible, with less confidence.
+    """Yield the matches that one repaired line makes possible, where words were put in with doubt.
 
     Without wordings only words that stand there twice are repaired.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
-    for whole, start, end in chain(
-        _once(lines), _meant(lines, tolerant) if tolerant is not None else ()
-    ):
+    for whole in _once(lines):
+        yield from ((whole, match) for match in matcher.match(whole.text))
+    for whole, start, end in _meant(lines, tolerant) if tolerant is not None else ():
         for match in matcher.match(whole.text):
             if start <= match.start and match.end <= end + 1:
                 weaker = match.confidence.weaker()
                 yield whole, msgspec.structs.replace(match, confidence=weaker)
 
 
-def _once(lines: list[Line]) -> Iterator[tuple[Failure, int, int]]:
+def _once(lines: list[Line]) -> Iterator[Failure]:
     """Yield a text whose doubled words stand there once."""
     once = [msgspec.structs.replace(line, text=_DOUBLED.sub(r"\1", line.text)) for line in lines]
     whole = Failure("", tuple(once))
     if any(line.text != before.text for line, before in zip(once, lines, strict=True)):
-        yield whole, 0, len(whole.text)
+        yield whole
 
 
 def _meant(

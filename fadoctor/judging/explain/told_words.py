@@ -44,6 +44,7 @@ _OTHERS = compiled(
 _PRINTED = compiled(
     r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
     r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
+    r"|A matching Triton is not available|Error caught was: "
 )
 _OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 

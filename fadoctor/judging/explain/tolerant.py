@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -36,6 +36,9 @@ CANDIDATES = 8
 NEARLY = 4
 """Words that are there where one alone is lost, which may be the rarest."""
 
+SENTENCE = 6
+"""Most own words of a wording that is too short for one to be lost within a longer sentence."""
+
 LOST = 2
 """Most words that are put in."""
 
@@ -47,6 +50,9 @@ _RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 
 # Numbers vary from text to text.
 _VARIES = compiled(r"\d")
+
+# at 128 | = 2.6
+_NUMBER = compiled(r"[ =:]{0,3}\d")
 
 # A word of the same sentence stands right before, or right behind.
 _WITHIN, _FOLLOWED = compiled(r"[A-Za-z][ ,'\"`-]{1,3}\Z"), compiled(r"[ ,'\"`-]{1,3}[A-Za-z]")
@@ -218,11 +224,29 @@ class _Rebuilder:
         own = self._text[self._words[a].end : self._words[b].start]
         lost, added = range(i + 1, j), self._words[a + 1 : b]
         if not self._is_literal(lost):
-            return own
+            return self._with_words_beside(i, j, own)
         if len(added) > ADDED or any(word.text in NEGATIONS for word in added) or (lost and added):
             return None
         meant = self._wording[self._mine[i].end : self._mine[j].start]
         return own if _VARIES.search(meant) and not lost else meant
+
+    def _with_words_beside(self, i: int, j: int, own: str) -> str:
+        """Return what varies between two words, with a lost word before it or behind it.
+
+        no attribute 'X' | libx.so: undefined symbol
+        """
+        places = range(i + 1, j)
+        before = list(takewhile(self._literal.__contains__, places))
+        after = list(takewhile(self._literal.__contains__, reversed(places)))
+        if len(before) + len(after) > 1:
+            return own
+        if before:
+            start, end = self._mine[i].end, self._mine[before[-1]].end
+            own = f"{self._wording[start:end]}{own}"
+        if after:
+            start, end = self._mine[after[-1]].start, self._mine[j].start
+            own = f"{own.rstrip()} {self._wording[start:end]}"
+        return own
 
     def _head(self, i: int, a: int) -> str | None:
         before = self._text[: self._words[a].start]
@@ -242,4 +266,8 @@ class _Rebuilder:
             return rest if is_there else f"{end} {rest.lstrip()}"
         if not self._is_literal(lost):
             return rest
-        return None if _FOLLOWED.match(rest) or _VARIES.search(end) else f"{end} {rest.lstrip()}"
+        varies, number = _VARIES.search(end), _NUMBER.match(rest)
+        if varies and number:
+            return f"{end[: varies.start()]}{rest[number.end() - 1 :]}"
+        follows = _FOLLOWED.match(rest) and (len(lost) > 1 or len(self._literal) <= SENTENCE)
+        return None if follows or varies else f"{end} {rest.lstrip()}"

@@ -53,8 +53,11 @@ def plain_words(text: str) -> Iterator[str]:
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Return whether two words differ by no more than one typing error; short ones not at all."""
-    if one == other:
+    """Return whether two words differ by no more than one typing error; short ones not at all.
+
+    Of a wording the word error is alike to each name of an exception.
+    """
+    if one == other or (one == _ANY_ERROR and other.endswith(_ANY_ERROR)):
         return True
     short, long = sorted((one, other), key=len)
     if len(short) < _SHORT or len(long) - len(short) > 1:
@@ -72,6 +75,9 @@ def is_alike(one: str, other: str) -> bool:
     at = next((at for at in range(len(short)) if short[at] != long[at]), len(short))
     return short[at:] == long[at + 1 :]
 
+
+_ANY_ERROR = "error"
+"""What a wording begins with that stands for any exception: ValueError."""
 
 _SHORT = 5
 """Fewest letters of a word that may be misspelt."""

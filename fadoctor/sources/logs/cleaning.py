@@ -84,7 +84,8 @@ def clean_lines(region: Region) -> Iterator[Line]:
     """Yield the lines of a region; parts between carriage returns become lines of their own."""
     for offset, raw in enumerate(region.data.split(b"\n")):
         number = region.line + offset
-        for piece in raw.split(b"\r")[-PIECES_LIMIT:]:
+        # What Windows ends a line with is no line of its own.
+        for piece in raw.rstrip(b"\r").split(b"\r")[-PIECES_LIMIT:]:
             for text in _texts(piece):
                 stripped, channel = strip_prefixes(text)
                 if stripped or not text:

@@ -32,6 +32,7 @@ def loud(knowledge: Knowledge, log: str) -> list[tuple[str, str]]:
         ("RuntimeError: FlashAttention supports Ampere GPUs or newer.", "gpu-too-old-fa2"),
         ("RuntimeError: query and key have the same dtype", "fa2-mixed-qkv-dtype"),
         ("RuntimeError: query query and key must have have the same dtype", "fa2-mixed-qkv-dtype"),
+        ("FlashAttention forward only supports head dimension at 128", "headdim-limit"),
         (
             "SM89 kernel is not available. Make sure you have GPUs with compute capability 8.9.",
             "sage-kernel-missing",
@@ -52,6 +53,8 @@ def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> N
         "Torch was compiled with CUDA enabled",  # the sense is the opposite
         "fastai 2.7.19 requires torch<2.7,>=1.10, but you have torch 2.8.0 which is incompatible.",
         "Flash Attn is not installed!",
+        "jax.flash_attn_unpadded was called with dropout",
+        "The page still prints that flash attention installed.",
         "Everything must have the same colour",
         "The kernel is available for execution on the device",
     ],

@@ -81,7 +81,11 @@ def test_escapes_and_lookalikes(raw: bytes, text: str) -> None:
 
 def test_progress_bars_go_and_what_follows_a_carriage_return_stays() -> None:
     raw = b"\r 10%|#         | 1/10 [00:01<00:09, 1.0s/it]\r100%|##########| 10/10 [00:10<00:00]"
-    assert clean(raw + b"\rValueError: x\r\n") == ["", "ValueError: x", "", ""]
+    assert clean(raw + b"\rValueError: x\r\n") == ["", "ValueError: x", ""]
+
+
+def test_lines_of_windows_are_no_more_than_others() -> None:
+    assert clean(b"one\r\ntwo\r\r\n\r\nthree") == ["one", "two", "", "three"]
 
 
 def test_of_many_carriage_returns_the_last_count() -> None:
