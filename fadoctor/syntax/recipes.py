@@ -22,6 +22,8 @@ _SETS = re.compile(
 # install-cuda: build deps | late; install *ARGS: venv
 _HEAD = re.compile(r"@?([\w./%$(){}-]{1,100})(?:[ \t][^:=\n]{0,200})?::?(?!=)([^\n=]{0,1000})")
 _MAKE_NAME = re.compile(r"\$[({]([A-Za-z_][\w-]{0,80})[)}]")
+_MAKE_CALL = re.compile(r"\$\((?:if|eval|info|warning|error|foreach|call|and|or)[ \t]")
+_CALL_LIMIT = 4_000
 _JUST_NAME = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w-]{0,80})[^{}\n]{0,80}\}\}")
 _BATCH_NAME = re.compile(r"%([A-Za-z_]\w{0,80})%")
 _POWER_NAME = re.compile(r"\$(?:env:)?([A-Za-z_]\w{0,80})")
@@ -53,10 +55,32 @@ def recipe_script(base: str, text: str) -> str:
 
     Variables of the file become those of the shell; heads of recipes are left out.
     """
-    rows = text.replace("\r", "").split("\n")
+    plain = text.replace("\r", "")
     if base.endswith(_WINDOWS):
-        return "\n".join(_windows(rows, is_power=base.endswith(".ps1")))
-    return "\n".join(_recipes(rows, _MAKE_NAME if _MAKE.fullmatch(base) else _JUST_NAME))
+        return "\n".join(_windows(plain.split("\n"), is_power=base.endswith(".ps1")))
+    if not _MAKE.fullmatch(base):
+        return "\n".join(_recipes(plain.split("\n"), _JUST_NAME))
+    return "\n".join(_recipes(_worked_out(plain).split("\n"), _MAKE_NAME)).replace("$$", "$")
+
+
+def _worked_out(text: str) -> str:
+    """Return a Makefile without what make itself works out: ``$(if ...)``, ``$(eval ...)``."""
+    parts, at = [], 0
+    while found := _MAKE_CALL.search(text, at):
+        end = _closing(text, found.end())
+        parts += [text[at : found.start()], re.sub(r"[^\n]", " ", text[found.start() : end])]
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+def _closing(text: str, start: int) -> int:
+    """Return where a bracket ends that is open; the start where it does not."""
+    depth = 1
+    for index in range(start, min(len(text), start + _CALL_LIMIT)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
+        if not depth:
+            return index + 1
+    return start
 
 
 def recipes_of(base: str, text: str) -> tuple[MadeTarget, ...]:

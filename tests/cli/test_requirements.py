@@ -74,6 +74,22 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
     assert "-xformers" not in clean.stdout
 
 
+@pytest.mark.parametrize("pinned", ["flash-attn==2.7.4.post1", "flash-attn"])
+def test_a_line_that_pip_builds_in_isolation_becomes_its_wheel(
+    run: Run, file: Path, pinned: str
+) -> None:
+    """The plan said that no combination of releases works, after eight searches in vain."""
+    file.write_text(f"torch==2.6.0\n{pinned}\n")
+    options = ("--requirements", str(file), *ASSUMED)
+    assert "build-no-torch-isolation" in errors(run, options)
+    run("fix", "--write", *options)
+    first, second = file.read_text().splitlines()
+    assert first == "torch==2.6.0"
+    assert second.startswith("flash-attn @ https://github.com/Dao-AILab/flash-attention/")
+    assert second.endswith("2.7.4.post1%2Bcu12torch2.6cxx11abiFALSE-cp312-cp312-linux_x86_64.whl")
+    assert errors(run, options) == []
+
+
 MANIFESTS = (
     "transformer-engine[pytorch]==1.12\nflash-attn==2.6.3\n",
     "vllm==0.8.4\ntransformers==4.49.0\nhuggingface-hub==0.30.2\ntokenizers==0.21.1\n",

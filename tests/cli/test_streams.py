@@ -126,7 +126,8 @@ def test_little_memory_is_a_result_or_a_sentence(tmp_path: Path, kilobytes: int)
     assert is_well(done) or not has_started
 
 
-FORMATS = ("text", "json", "jsonl", "sarif", "junit", "github", "gitlab", "markdown", "html")
+LIKE_OTHERS = ("sarif", "junit", "github", "gitlab", "markdown", "html")
+FORMATS = ("text", "json", "jsonl", *(pytest.param(f, marks=pytest.mark.long) for f in LIKE_OTHERS))
 
 
 @pytest.fixture

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
 _UNFIT, _ISOLATED = "wheel-not-supported", "build-no-torch-isolation"
 
+UNFIT_WHEELS, ISOLATED_BUILDS = "packages.unfit_wheels", "packages.isolated_builds"
+MISTAKEN_NAMES = "packages.mistaken"
+READ_BY_NAME = (UNFIT_WHEELS, ISOLATED_BUILDS, MISTAKEN_NAMES)
+"""Mappings of which the entry of a backend's own distribution is an obstacle."""
+
 
 class Obstacle(msgspec.Struct, frozen=True):
     """Why a backend fails, or why nobody knows whether it works."""
@@ -101,10 +106,9 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
 def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
     """Yield that a package is compiled when it is installed, or is not what its name says."""
     name = PACKAGES[package][0]
-    unfit, mistaken = (environment.facts.get(f"packages.{n}") for n in ("unfit_wheels", "mistaken"))
+    unfit, apart, mistaken = map(environment.facts.get, READ_BY_NAME)
     if isinstance(unfit, Known) and isinstance(unfit.value, dict) and name in unfit.value:
         yield Obstacle(Predicted.FAILS, f"the wheel of {name} is {unfit.value[name]}", _UNFIT)
-    apart = environment.facts.get("packages.isolated_builds")
     if isinstance(apart, Known) and isinstance(apart.value, dict) and name in apart.value:
         text = f"{name} does not install: its setup imports torch, and is built without it"
         yield Obstacle(Predicted.FAILS, text, _ISOLATED)

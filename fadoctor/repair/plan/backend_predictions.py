@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.verdicts.obstacles import READ_BY_NAME
 from fadoctor.judging.verdicts.predict import concerns, decides_a_verdict, predict_backends
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.model.packages import EXTENSIONS
+from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.repair.plan.rule_inputs import FactReading, values_of
 from fadoctor.repair.plan.shortfall import count_lost
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
 
 _OF_EXTENSION = ("file", "optional", "failure", "says")
-_OF_PACKAGE = ("version", "loads", "unmet")
+_OF_PACKAGE = ("version", "loads", "unmet", "wheel.prebuilt")
 _OF_THE_HUB = ("env.HF_HUB_OFFLINE", "env.LOCAL_KERNELS", "torch.hip", "packages.installed")
 
 Memory = dict["Hashable", tuple[Verdict, ...]]
@@ -134,6 +135,7 @@ def _read(kernels: Kernels, backend: Backend) -> Iterator[FactReading]:
     """Yield the facts of packages that decide what is predicted of a backend, beside rules."""
     for package in kernels.decided_by(backend):
         yield from (FactReading(f"{package}.{noun}") for noun in _OF_PACKAGE)
+        yield from (FactReading(name, PACKAGES[package][0]) for name in READ_BY_NAME)
         for name in EXTENSIONS.get(package, ()):
             yield from (FactReading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
     yield from (FactReading(f"{extension}.file") for extension in kernels.one_of(backend))

@@ -31,7 +31,7 @@ from fadoctor.repair.plan.problem import Base, Problem
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, best_answers
-from fadoctor.repair.plan.solve import can_meet, solve_wishes
+from fadoctor.repair.plan.solve import NODE_LIMIT, can_meet, solve_wishes
 from fadoctor.repair.plan.wishes import HUB, has_kernel, wish_text
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Backend, Verdict
     from fadoctor.repair.plan.constraint import Constraint
+
+
+_STEPS = 2 * NODE_LIMIT
+"""Steps of all searches of one question together: what is explained must not take longer than the
+plan. Where a conflict is found at all, a search takes a few hundred."""
+
+_LEAST_STEPS = 150
+"""Steps of a search when those are used up."""
 
 
 def explain_conflicts(
@@ -123,6 +131,7 @@ class _Question:
         self.base = base
         self.wish = wish
         self._answers: dict[tuple[str, ...], bool] = {}
+        self._steps = _STEPS
 
     def problem_without(self, relaxed: list[Constraint]) -> Problem | None:
         """Return the problem without some constraints, None where that cannot be thought."""
@@ -141,8 +150,15 @@ class _Question:
         asked = tuple(each.give_up for each in relaxed)
         if asked not in self._answers:
             problem = self.problem_without(relaxed)
-            self._answers[asked] = problem is not None and can_meet(problem)
+            self._answers[asked] = problem is not None and self._is_met(problem)
         return self._answers[asked]
+
+    def _is_met(self, problem: Problem) -> bool:
+        """Return whether a search that is cut off meets the wish."""
+        limit = min(NODE_LIMIT, max(self._steps, _LEAST_STEPS))
+        found, steps = can_meet(problem, limit)
+        self._steps -= steps
+        return found
 
     def smallest(self, constraints: list[Constraint]) -> list[Constraint]:
         """Return a smallest set of constraints under which the wish cannot be met."""

@@ -20,6 +20,8 @@ from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
 from fadoctor.repair.plan.released import mapping_of
+from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
+from fadoctor.sources.manifests.wheel_tags import UNFIT
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.sources.targets.incompatible_pairs import paired_with
 from fadoctor.sources.targets.unmet_requirements import DERIVED
@@ -74,6 +76,7 @@ class PostState:
         if choice.package == TRITON:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
+        facts.update(_in_files(facts, choice))
         facts.update(_requirer(environment, choice))
         facts.update(contracts_after(facts, choice, self.matrix))
         after = msgspec.structs.replace(environment, facts=facts)
@@ -198,6 +201,22 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         if fact_name == "packages.installed" and choice.kind is not ChoiceKind.REMOVE:
             left |= {choice.distribution: choice.version, **choice.brings}
         changed[fact_name] = Known(left, AFTER)
+    return changed
+
+
+def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
+    """Return what is wrong with lines of files, once one names a wheel by its address, or goes."""
+    if choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE):
+        return {}
+    changed: dict[str, Fact] = {}
+    for fact_name in (ISOLATED, ISOLATED_BY_NEW, UNFIT):
+        told = mapping_of(facts.get(fact_name, _MET))
+        if choice.distribution in told:
+            left = {name: place for name, place in told.items() if name != choice.distribution}
+            changed[fact_name] = Known(left, AFTER)
+    for fact_name, kind in ((ISOLATED, ISOLATED_KIND), (ISOLATED_BY_NEW, ISOLATED_BY_NEW)):
+        if not mapping_of(changed.get(fact_name, _UNKNOWN)) and fact_name in changed:
+            changed[kind] = Absent(f"{AFTER}: a wheel by its address")
     return changed
 
 

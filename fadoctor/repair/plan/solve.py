@@ -76,9 +76,10 @@ def solve_wishes(problem: Problem) -> Solution | None:
     return _Search(problem, must_meet=True).run()
 
 
-def can_meet(problem: Problem) -> bool:
-    """Return whether any state meets every wish, at whatever cost."""
-    return _Search(problem, must_meet=True, any_will_do=True).run() is not None
+def can_meet(problem: Problem, limit: int = NODE_LIMIT) -> tuple[bool, int]:
+    """Return whether any state meets every wish, at whatever cost, and how many steps that took."""
+    search = _Search(problem, must_meet=True, any_will_do=True, limit=limit)
+    return search.run() is not None, search.nodes
 
 
 class _Search:

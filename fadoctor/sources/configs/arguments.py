@@ -21,7 +21,10 @@ _OPTION = re.compile(r"--?([A-Za-z][\w.-]{0,120})(?:=(.*))?", re.DOTALL)
 _OVERRIDE = re.compile(r"\+{0,2}([A-Za-z_][\w.]{0,200})=(.*)", re.DOTALL)
 # --model_args pretrained=x,dtype=bfloat16
 _HOLDS_PAIRS = re.compile(r"--[\w-]{0,40}(?:args|kwargs)(?:=.*)?", re.DOTALL)
-_PAIRS = re.compile(r"[A-Za-z_]\w{0,80}=[^,=]{0,400}(?:,[A-Za-z_]\w{0,80}=[^,=]{0,400}){0,100},?")
+# pretrained=x,dtype=bfloat16,${MORE},generation={temperature:0.6,top_p:1}
+_PAIR = re.compile(
+    r"(?:([A-Za-z_]\w{0,80})=((?:\{[^{}]{0,400}\}|[^,={}]){0,400})|\$\{?\w{1,80}\}?)(?:,|$)"
+)
 _DEPTH_LIMIT = 12
 _JSON_LIMIT = 8_000
 
@@ -54,6 +57,8 @@ def read_arguments(
             held.append((option[1].replace("-", "_"), word, value))
         elif held and _takes_pairs(held[-1], word):
             held[-1][2].append(word)
+        elif len(pairs := _pairs(word.text)) > 1:
+            held += [(key, word, [_text(word, value)]) for key, value in pairs.items()]
         elif (override := _OVERRIDE.fullmatch(word.text)) and "://" not in word.text:
             held.append((override[1], word, [_text(word, override[2])]))
         elif held and _takes(held[-1], word):
@@ -84,10 +89,25 @@ def _takes_pairs(option: tuple[str, ConfigWord, list[ConfigWord]], word: ConfigW
     """Return whether a word is the list of pairs that an option waits for."""
     _, written, values = option
     return (
-        not values
-        and _HOLDS_PAIRS.fullmatch(written.text) is not None
-        and _PAIRS.fullmatch(word.text) is not None
+        not values and _HOLDS_PAIRS.fullmatch(written.text) is not None and bool(_pairs(word.text))
     )
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """Return the pairs of ``a=b,c=d``, or nothing where a part is none; a variable is skipped."""
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        part = _PAIR.match(text, at)
+        if part is None or len(found) > _PAIR_LIMIT:
+            return {}
+        if part[1]:
+            found[part[1]] = part[2]
+        at = part.end()
+    return found
+
+
+_PAIR_LIMIT = 100
 
 
 CALLERS = ("${@}", "${*}")
@@ -121,9 +141,8 @@ def _value(text: str, option: ConfigWord) -> Node:
                 if isinstance(value, bool | int | float | str):
                     tree[str(key)] = Node(value, option.line, option.column)
             return _closed(tree, (option.line, option.column))
-    if _PAIRS.fullmatch(text) and _HOLDS_PAIRS.fullmatch(option.text):
-        pairs = (each.partition("=") for each in text.split(",") if "=" in each)
-        given: Tree = {key: Node(value, option.line, option.column) for key, _, value in pairs}
+    if _HOLDS_PAIRS.fullmatch(option.text) and (pairs := _pairs(text)):
+        given: Tree = {key: Node(value, option.line, option.column) for key, value in pairs.items()}
         return _closed(given, (option.line, option.column))
     return Node(text, option.line, option.column)
 

@@ -79,7 +79,23 @@ def read(source: Source) -> Configuration:
     for document in (*_documents(source), *_embedded(source)):
         settings.say(said, document)
     intents = (*found.intents, *_unsaid(found, said))
-    return msgspec.structs.replace(found, kind=KIND, intents=intents)
+    image = " and ".join(sorted(_images(source)))
+    return msgspec.structs.replace(found, kind=KIND, intents=intents, image=image)
+
+
+def _images(source: Source) -> set[str]:
+    """Return the images of the programs that are started; all of the file where none names one."""
+    started = {
+        image for command, image in _with_images(source) if find_launch(command.words) is not None
+    }
+    if started - {""}:
+        return started - {""}
+    named = (each for document in _documents(source) for each in settings.entries(document))
+    return {
+        str(node.scalar)
+        for path, node in named
+        if path[-1] in _IMAGES and isinstance(node.scalar, str) and node.scalar
+    }
 
 
 def _unsaid(found: Configuration, said: Said) -> list[Intent]:
@@ -98,10 +114,10 @@ def _documents(source: Source) -> Iterator[Node]:
 
 
 def _embedded(source: Source) -> Iterator[Node]:
-    """Yield the documents that stand as texts below keys like ``train.yaml``: of a ConfigMap."""
+    """Yield the documents that stand as texts: ``train.yaml`` of a ConfigMap, ``serveConfigV2``."""
     for document in _documents(source):
         for path, node in walk(document):
-            if path[-1].lower().endswith(_FILES) and isinstance(node.scalar, str):
+            if _HOLDS_FILE.search(path[-1]) and isinstance(node.scalar, str):
                 before = "\n" * (_first_line(source, node) - 1)
                 with suppress(InputError):
                     found = read_yaml(Source(source.name, before + node.scalar))
@@ -109,10 +125,20 @@ def _embedded(source: Source) -> Iterator[Node]:
                         yield found
 
 
-_FILES = (".yaml", ".yml", ".json")
+_HOLDS_FILE = re.compile(
+    r"\.(?:ya?ml|json)$|(?:config|conf|settings|values|options|engine_?args)(?:v\d{1,2})?$",
+    re.IGNORECASE,
+)
+"""Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:
+    for command, _ in _with_images(source):
+        yield command
+
+
+def _with_images(source: Source) -> Iterator[tuple[ConfigCommand, str]]:
+    """Yield the commands, each with the image in which it runs."""
     for document in _documents(source):
         waiting = [_Held(document, "", (), 0)]
         met = 0
@@ -125,7 +151,8 @@ def _commands(source: Source) -> Iterator[ConfigCommand]:
             seen.add(id(held.node.value))
             if held.node.mapping:
                 held = _inside(held)
-                yield from _of_mapping(source, held)
+                for command in _of_mapping(source, held):
+                    yield command, held.image
             below = (*held.node.mapping.values(), *held.node.items)
             if held.depth < DEPTH_LIMIT:
                 waiting += [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs import words
+from fadoctor.sources.configs import settings, words
 from fadoctor.sources.configs.intent import Computed, Configuration
 from fadoctor.sources.configs.kinds import DEEPSPEED
 from fadoctor.sources.configs.words import Said
@@ -26,9 +26,11 @@ _AUTO = "auto"
 
 
 def recognises(source: Source) -> bool:
-    """Return whether it is one, by its own keys."""
+    """Return whether it is one, by its own keys; gpt-neox has them beside others of its own."""
     document = source.document()
-    return document is not None and not _OWN_KEYS.isdisjoint(document.mapping)
+    if document is None or _OWN_KEYS.isdisjoint(document.mapping):
+        return False
+    return settings.framework_of(document) is None
 
 
 def read(source: Source) -> Configuration:

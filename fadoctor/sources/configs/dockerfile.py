@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.typed import decode
+from fadoctor.sources.configs.intent import OWN_IMAGE
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.shell_commands import ConfigCommand, ConfigWord, read_commands
 from fadoctor.syntax.dockerfile import Instruction, read_instructions
@@ -53,7 +54,8 @@ def read(source: Source) -> Configuration:
                 stage.started.pop("CMD", None)
     said = tuple((name, word) for name, (word, _) in stage.variables.items())
     commands = [ConfigCommand((), said), *_commands(source, stage)]
-    return msgspec.structs.replace(configuration_of(source, commands), kind=KIND)
+    found = configuration_of(source, commands)
+    return msgspec.structs.replace(found, kind=KIND, image=OWN_IMAGE)
 
 
 def _begun(each: Instruction, stages: dict[str, _Stage]) -> _Stage:

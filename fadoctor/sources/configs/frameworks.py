@@ -24,14 +24,21 @@ def recognises(source: Source) -> bool:
     return bool(said.intents)
 
 
+def is_silent(source: Source) -> bool:
+    """Return whether a table knows whose it is, whatever its keys say."""
+    document = source.document()
+    return document is not None and settings.framework_of(document) is not None
+
+
 def read(source: Source) -> Configuration:
-    """Return what it asks for."""
+    """Return what it asks for; a note where it says nothing of that."""
     document, said = source.content(), Said(source)
     framework = settings.framework_of(document)
     name = framework.name if framework is not None else settings.ANY
     if framework is not None:
         said.framework(framework.name, document)
         said.default("config.purpose", document, framework.purpose)
-    settings.say(said, document, name)
+    met = settings.say(said, document, name)
     settings.finished(said, document)
-    return Configuration(source.name, KIND, tuple(said.intents))
+    silent = f"{source.name}: of {name}; none of its keys names a dtype or an attention"
+    return Configuration(source.name, KIND, tuple(said.intents), () if met else (silent,))

@@ -27,6 +27,9 @@ class Intent(msgspec.Struct, frozen=True):
     """How the file says it: ``flash_attn: fa2``, ``torch_dtype="float16"``."""
 
 
+OWN_IMAGE = "the image that the file makes"
+
+
 class Configuration(msgspec.Struct, frozen=True):
     """One file, read."""
 
@@ -38,3 +41,5 @@ class Configuration(msgspec.Struct, frozen=True):
     """What could not be followed, in words."""
     named: tuple[str, ...] = ()
     """Other configurations that it names, as written."""
+    image: str = ""
+    """The container image in which its program runs; "" where it runs in an environment here."""

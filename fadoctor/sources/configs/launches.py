@@ -31,7 +31,8 @@ OPTIONS = "(options)"
 _ALONE = {
     OPTIONS: "", "text-generation-launcher": "server",
     "lm_eval": "server", "lm-eval": "server", "lmms_eval": "server",
-    "lmms-eval": "server", "trtllm-serve": "server", "litgpt": "", "oumi": "", "xtuner": "",
+    "lmms-eval": "server", "lighteval": "server", "trtllm-serve": "server",
+    "litgpt": "", "oumi": "", "xtuner": "",
 }  # fmt: skip
 """Commands of which any word may follow -> the kind, "" for one whose options are those of any."""
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fadoctor.model.fact import Value as FactValue
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.source import Source
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
     Meaning = FactValue | Computed | None
 
@@ -97,6 +97,10 @@ class ScriptMeaning:
         self.served: list[Intent] = []
         """What a server in the script is told, apart from the models beside it."""
         self.switched: dict[str, tuple[Meaning, Found]] = {}
+        self.is_saved = False
+        """Whether the script writes a model, as one does that only converts it."""
+        self.is_moved = False
+        """Whether the script moves something to a GPU."""
         self.float32: tuple[Argument, Found] | None = None
         """A float32 tensor that torch's own attention is given."""
 
@@ -200,6 +204,13 @@ class ScriptMeaning:
         weights = next((i for i in self.intents if i.name == "config.weights_dtype"), None)
         # half precision is asked of the GPU whatever runs; float32 may run under autocast
         is_half = weights is not None and weights.value in ("bf16", "fp16")
+        runs = self.purposes or "config.autocast" in said or "config.device_map" in said
+        if weights is not None and self.is_saved and not (runs or self.is_moved):
+            why = Computed("the script saves the model, and does not show that it runs")
+            self.intents = [
+                msgspec.structs.replace(i, value=why) if i.name == weights.name else i
+                for i in self.intents
+            ]
         is_open = not self.purposes and "config.autocast" not in said and not is_half
         if weights is not None and is_open:
             why = Computed("the script does not show how the model is run")

@@ -13,8 +13,8 @@ from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.vllm import backend
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
 # AutoTokenizer, CLIPImageProcessor, LlamaConfig, DDIMScheduler
 _NO_MODEL = re.compile(

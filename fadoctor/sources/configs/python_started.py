@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.sources.configs.intent import Intent
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
     from fadoctor.sources.configs.source import Source
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output", "getoutput")
 _OS = ("system", "popen")
@@ -46,8 +46,8 @@ def _commands(source: Source, script: ScriptMeaning, call: Found) -> Iterator[Co
     if given.value.items:  # a list, and one to which more words may be added
         words = [_word(script, item) for item in given.value.items]
         commands = word_commands(source, words) if words else []
-    elif isinstance(given.value.literal, str):
-        commands = text_commands(source, given.value.literal, line)
+    elif text := (given.value.text or given.value.literal):
+        commands = text_commands(source, str(text), line)
         commands = [_placed(each, line) for each in commands]
     else:
         return
@@ -60,7 +60,7 @@ def _word(script: ScriptMeaning, item: Argument) -> ConfigWord:
 
 
 def _text(value: ArgumentValue) -> str:
-    return str(value.literal) if value.kind == "literal" else OPEN
+    return str(value.literal) if value.kind == "literal" else value.text or OPEN
 
 
 def _placed(command: ConfigCommand, line: int) -> ConfigCommand:

@@ -14,8 +14,8 @@ from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.variables import is_asked
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.python_calls import Argument, ArgumentValue, Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
+    from fadoctor.sources.scripts.python_calls import Argument, ArgumentValue, Found
 
 _TRL = frozenset({
     "SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "ORPOConfig", "CPOConfig", "RewardConfig",

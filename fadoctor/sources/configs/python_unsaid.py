@@ -15,8 +15,8 @@ from fadoctor.sources.configs.kinds import DEEPSPEED, TRANSFORMERS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.sources.configs.python_calls import Found
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
+    from fadoctor.sources.scripts.python_calls import Found
 
 # transformers.AutoModelForCausalLM.from_pretrained, transformers.LlamaForCausalLM.from_pretrained
 _LOADS = re.compile(r"transformers\.\w{0,80}(?:Model|For[A-Z]\w{0,60})\.from_pretrained")

@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
-from fadoctor.sources.configs import READERS
+from fadoctor.sources.configs import READERS, frameworks
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
@@ -85,6 +85,8 @@ def _read(source: Source, kind: str) -> Configuration:
         if reader.recognises(source):
             read: Configuration = reader.read(source)
             return read
+    if frameworks.is_silent(source):
+        return frameworks.read(source)
     raise UnknownKindError(
         source.name,
         "fadoctor found no setting in it. It looks for commands that train or serve, the keys of "

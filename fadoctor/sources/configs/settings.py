@@ -87,7 +87,7 @@ def _listed(value: object) -> list[str]:
 
 
 def _plain(key: str) -> str:
-    return key.replace("-", "_").lower()
+    return key.lstrip("-").replace("-", "_").lower()
 
 
 def framework_of(document: Node) -> _Framework | None:
@@ -188,7 +188,9 @@ def _meant(said: Said, node: Node, key: _Key) -> bool:
         if switch is True:
             said.add(_OPEN[key.says], node, key.value, written)
         return isinstance(switch, bool)
-    if key.says in ("attention", "kv"):
+    if key.says == "layers":  # [[["flash"], 16]]: which layers, and how many
+        value = _FLASH.get(str(node.scalar), "")
+    elif key.says in ("attention", "kv"):
         text = node.scalar.strip() if isinstance(node.scalar, str) else ""
         value = _FLASH.get(text, text)[:120]
     else:
@@ -203,6 +205,7 @@ _OPEN = {
     "autocast": "config.autocast", "bf16": "config.autocast", "fp16": "config.autocast",
     "fsdp": "config.fsdp_precision", "compute": "config.compute_dtype",
     "kv": "config.kv_cache_dtype", "attention": "config.attention", "switch": "config.attention",
+    "layers": "config.attention",
 }  # fmt: skip
 """What a key says -> the fact that is open where a variable decides."""
 _FLASH = {"flash": "flash_attention_2"}

@@ -62,6 +62,7 @@ def configuration_of(source: Source, commands: list[ConfigCommand]) -> Configura
         commands = [command for command in commands if command.is_called]
         launches = [find_launch(command.words) for command in commands]
     is_only = sum(launch is not None for launch in launches) == 1
+    unsure: list[tuple[str, list[Intent]]] = []
     for command, launch in zip(commands, launches, strict=True):
         given = (*command.variables, *given_variables(command.words))
         said = _variables(source, msgspec.structs.replace(command, variables=given))
@@ -70,10 +71,37 @@ def configuration_of(source: Source, commands: list[ConfigCommand]) -> Configura
             found, files = _launched(source, launch)
             named += files
             # the only thing that a script starts is what it is for, whatever it asks before
-            is_sure = command.is_sure or is_only
-            started.append(found if is_sure else [_perhaps(intent) for intent in found])
+            if command.is_sure or is_only:
+                started.append(found)
+            unsure.append((launch.program.text, [] if command.is_sure or is_only else found))
+    started += _of_branches(unsure)
     intents += _one_run(started)
     return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
+
+
+def _of_branches(launched: list[tuple[str, list[Intent]]]) -> list[list[Intent]]:
+    """Return what programs are told that a condition starts: sure is what each start of one says.
+
+    `launched`: every program that the script starts; those that surely run with nothing.
+    """
+    found = []
+    for program, intents in launched:
+        same = [said for name, said in launched if name == program]
+        agreed = {
+            (each.name, str(each.value))
+            for each in intents
+            if len(same) > 1 and all(any(_says(one, each) for one in said) for said in same)
+        }
+        if intents:
+            found.append([
+                each if (each.name, str(each.value)) in agreed else _perhaps(each)
+                for each in intents
+            ])  # fmt: skip
+    return found
+
+
+def _says(one: Intent, other: Intent) -> bool:
+    return one.name == other.name and one.value == other.value
 
 
 def _one_run(started: list[list[Intent]]) -> list[Intent]:

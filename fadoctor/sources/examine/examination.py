@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration
     from fadoctor.sources.examine.gather import Complaints
     from fadoctor.sources.examine.request import Request
+    from fadoctor.sources.manifests.chosen import ManifestRequest
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.probes.world import World
 
@@ -93,6 +94,12 @@ class Examination:
         if configurations:
             from fadoctor.sources.configs.join import apply_configurations  # noqa: PLC0415
 
+            if any(each.image for each in configurations) and not self._manifests:
+                from fadoctor.knowledge.matrix.query import Matrix  # noqa: PLC0415
+                from fadoctor.sources.examine.image_programs import in_their_image  # noqa: PLC0415
+
+                read = partial(_read_manifest, self._request)
+                found = in_their_image(found, configurations, Matrix(knowledge.tables), read)
             found = apply_configurations(found, configurations)
         return _noted(found, self._request.meant.notes)
 
@@ -212,17 +219,20 @@ def _read_manifests(request: Request) -> tuple[Manifest, ...]:
     if len(request.requirements) > MANIFEST_LIMIT:
         raise UsageError(f"--requirements: at most {MANIFEST_LIMIT} files")
     from fadoctor.sources.manifests.chosen import choice_of, refuse_unknown  # noqa: PLC0415 -- rarely
-    from fadoctor.sources.manifests.read import read_held, read_manifest  # noqa: PLC0415 -- only where it is asked for
 
     choice = choice_of(request.extras, request.groups)
-    found = tuple(
-        read_held(name, request.held[name], choice)
-        if name in request.held
-        else read_manifest(name, choice, request.fence)
-        for name in request.requirements
-    )
+    found = tuple(_read_manifest(request, name, choice) for name in request.requirements)
     refuse_unknown(choice, found)
     return found
+
+
+def _read_manifest(request: Request, name: str, choice: ManifestRequest | None = None) -> Manifest:
+    """Return what one file asks for, a text that a program hands over among them."""
+    from fadoctor.sources.manifests.read import read_held, read_manifest  # noqa: PLC0415 -- only where it is asked for
+
+    if name in request.held:
+        return read_held(name, request.held[name], choice)
+    return read_manifest(name, choice, request.fence)
 
 
 def _configurations(request: Request) -> tuple[Configuration, ...]:

@@ -51,6 +51,11 @@ KIND = "commands"
 LENGTH_LIMIT = 1 << 18
 UNIT_LIMIT = 200
 _SHOWN = 5
+_NOTHING = (
+    "has no command that installs packages, and no list of packages, as far as they can be "
+    "followed. Looked for: pip, uv, conda, poetry, pdm and pixi in scripts, and the keys "
+    "requirements, python_packages and pip"
+)
 
 
 class _Installed(msgspec.Struct, frozen=True):
@@ -81,20 +86,21 @@ def read(source: Source) -> Manifest:
     """Return what the commands of one machine install, as far as they are known."""
     if len(source.text) > LENGTH_LIMIT:
         raise source.error("a file of commands that is too long")
-    shared = shared_by(source, load_knowledge().tables)
     units = _recipes(source) if is_recipes(_base(source)) else read_units(source)
+    return read_machines(source, units, KIND, _NOTHING)
+
+
+def read_machines(source: Source, units: list[Unit], kind: str, nothing: str) -> Manifest:
+    """Return what one machine installs; InputError with `nothing` where none installs anything."""
+    shared = shared_by(source, load_knowledge().tables)
     found = [_installed(source, shared, unit) for unit in units[:UNIT_LIMIT]]
     told = [each for each in found if each.stage.packages]
     noted = [each for each in found if is_installer(each.script) or each.unit.notes]
     noted = [each for each in noted if each.stage.notes]
     if not told and not noted:
-        raise source.error(
-            "has no command that installs packages, and no list of packages, as far as they can be "
-            "followed. Looked for: pip, uv, conda, poetry, pdm and pixi in scripts, and the keys "
-            "requirements, python_packages and pip"
-        )
+        raise source.error(nothing)
     chosen = max(told or noted, key=lambda each: (each.weight, each.size))
-    draft = _draft(source, chosen)
+    draft = _draft(source, chosen, kind)
     others = [
         each.unit
         for each in told
@@ -176,9 +182,9 @@ def _take_lists(source: Source, stage: Stage, unit: Unit) -> None:
     stage.install(marked(found))
 
 
-def _draft(source: Source, chosen: _Installed) -> Draft:
+def _draft(source: Source, chosen: _Installed, kind: str) -> Draft:
     """Return what is read of the unit that is chosen."""
-    stage, draft = chosen.stage, Draft(source, KIND)
+    stage, draft = chosen.stage, Draft(source, kind)
     # a list without commands is one call of pip, which heeds all of it
     draft.is_in_steps = is_installer(chosen.script) or stage.image is not None
     draft.requirements = [each for asked in stage.packages.values() for each in asked]
@@ -186,7 +192,8 @@ def _draft(source: Source, chosen: _Installed) -> Draft:
     draft.python, draft.facts, draft.image = stage.python, stage.facts, stage.image
     for line, note in stage.notes:
         draft.note(line, note)
-    if stage.image is None and not is_fresh(chosen.script) and not chosen.unit.wishes:
+    is_known = stage.image is not None or is_fresh(chosen.script) or chosen.unit.is_bare
+    if not is_known and not chosen.unit.wishes:
         draft.notes.append(UNSEEN_BASE)
     elif any(map(is_unfollowed, draft.notes)):
         draft.notes.append(UNSEEN_REST)

@@ -1,4 +1,4 @@
-"""Python scripts with their requirements in a comment: ``# /// script``, by PEP 723."""
+"""Python scripts: requirements in a comment, ``# /// script`` by PEP 723, or what they install."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.sources.manifests.command_files import read_machines
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import pep508, specifier
 from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv
+from fadoctor.sources.manifests.python_installs import read_script_units
 from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
@@ -33,7 +35,13 @@ def recognises(name: str, head: str) -> bool:
 
 
 def read(source: Source) -> Manifest:
-    """Return what the block asks for; InputError where there is none, or more than one."""
+    """Return what the block asks for, or what the script installs where it has none.
+
+    InputError where there is neither, or more than one block.
+    """
+    if not any(row.rstrip() == _BEGIN for row in source.lines()):
+        nothing = f"has no block {_BEGIN} that says what it requires, and installs nothing"
+        return read_machines(source, read_script_units(source), KIND, nothing)
     tree = read_toml(msgspec.structs.replace(source, text=_block(source)))
     draft = Draft(source, KIND)
     draft.requirements = [pep508(tree, item) for item in tree.items(tree.root, "dependencies")]

@@ -51,6 +51,8 @@ class Unit:
         self.image: Setting | None = None
         self.python: Setting | None = None
         self.variables: dict[str, str | None] = {}
+        self.is_bare = False
+        """Whether it begins with a Python and nothing else that is judged."""
 
 
 class _Held(msgspec.Struct, frozen=True):

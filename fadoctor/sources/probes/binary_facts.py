@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from fadoctor.sources.probes.extensions import Extension
     from fadoctor.sources.probes.world import Facts
 
+# How many symbols a fact lists, and how many characters of each.
 SYMBOLS_SHOWN = 20
-_SYMBOL_LIMIT = 400
+SYMBOL_LIMIT = 400
 
 _FAILURES = {
     ReasonKind.MISSING_FILE: "missing-library",
@@ -144,7 +145,7 @@ def _string_abi(extension: Extension, naming: Naming, source: str) -> Fact:
 
 def _undefined(prediction: Prediction) -> tuple[str, ...]:
     names = (reason.name for reason in prediction.undefined[:SYMBOLS_SHOWN])
-    return tuple(printable(name, _SYMBOL_LIMIT) for name in names)
+    return tuple(printable(name, SYMBOL_LIMIT) for name in names)
 
 
 _FAILURE = ("failure", "missing", "cause", "wanted_by", "provider", "found_by", "says", "hint")
@@ -183,12 +184,12 @@ def _described(prediction: Prediction, reason: Reason, naming: Naming, source: s
     says = dlerror(named) or _SAYS.get(reason.kind, reason.detail)
     return {
         "failure": known(_FAILURES[reason.kind], source),
-        "missing": known(printable(reason.name or named.path, _SYMBOL_LIMIT), source),
+        "missing": known(printable(reason.name or named.path, SYMBOL_LIMIT), source),
         "cause": known(_cause(reason, hint), source),
         "wanted_by": known(named.path, source),
         "provider": known(naming.name(provider), source) if provider else nothing,
         "found_by": known(found_by, source) if found_by else nothing,
-        "says": known(printable(says, _SYMBOL_LIMIT), source),
+        "says": known(printable(says, SYMBOL_LIMIT), source),
         "hint": known(_hint_text(hint), source) if hint and hint.nearest else nothing,
     }
 
@@ -225,4 +226,4 @@ def _library_cause(soname: str) -> str:
 
 
 def _hint_text(hint: Hint) -> str:
-    return printable(f"it wants {hint.wanted}, torch has {hint.nearest}", _SYMBOL_LIMIT)
+    return printable(f"it wants {hint.wanted}, torch has {hint.nearest}", SYMBOL_LIMIT)

@@ -22,6 +22,7 @@ from fadoctor.binary.pe.search import DllFolders
 from fadoctor.binary.pe.trouble import UNDECIDED_TROUBLE, DllTrouble, TroubleKind, windows_says
 from fadoctor.model.fact import Fact, Known, printable
 from fadoctor.model.packages import LOADS_ALONE, TORCH
+from fadoctor.sources.probes.binary_facts import SYMBOL_LIMIT, SYMBOLS_SHOWN
 from fadoctor.sources.probes.interpreter_files import is_folder
 from fadoctor.sources.probes.windows_python import program_folder
 from fadoctor.sources.probes.world import World, absent, known, read_text, unknown
@@ -41,8 +42,6 @@ _MACHINES = {"win_amd64": "amd64", "win_arm64": "arm64", "win32": "x86"}
 _MAX_FILES = 60
 _MAX_FOLDERS = 200
 _SOURCE_LIMIT = 64 << 10
-_SYMBOLS_SHOWN = 20
-_SYMBOL_LIMIT = 400
 
 _FAILURES = {
     TroubleKind.MISSING_PROCEDURE: "undefined-symbol",
@@ -117,15 +116,15 @@ def windows_facts(extension: Extension, prediction: DllPrediction, naming: Windo
     """Return the facts of one extension by the end of their names."""
     source = naming.world.name(extension.path)
     missing = [t for t in prediction.troubles if t.kind is TroubleKind.MISSING_PROCEDURE]
-    names = tuple(printable(t.name, _SYMBOL_LIMIT) for t in missing[:_SYMBOLS_SHOWN])
+    names = tuple(printable(t.name, SYMBOL_LIMIT) for t in missing[:SYMBOLS_SHOWN])
     unfound = prediction.unfound if not prediction.needs_torch or extension.key == TORCH else ()
     nothing = absent(f"{source}: all are found, or it is not known where Windows looks")
     facts: Facts = {
         "file": known(source, source),
-        "needed": known(prediction.needed[:_SYMBOLS_SHOWN], source),
+        "needed": known(prediction.needed[:SYMBOLS_SHOWN], source),
         "cuda_major": _cuda_major(extension, source),
         "undefined": known(names, source),
-        "unfound": known(unfound[:_SYMBOLS_SHOWN], source) if unfound else nothing,
+        "unfound": known(unfound[:SYMBOLS_SHOWN], source) if unfound else nothing,
         "unfound_kind": known(_kind(unfound), source) if unfound else nothing,
         **{name: absent("Windows has none") for name in _OF_LINUX},
     }
@@ -162,12 +161,12 @@ def _failure(extension: Extension, prediction: DllPrediction, naming: WindowsNam
     name = naming.world.name
     return {
         "failure": known(_FAILURES[first.kind], source),
-        "missing": known(printable(first.name or name(first.path), _SYMBOL_LIMIT), source),
+        "missing": known(printable(first.name or name(first.path), SYMBOL_LIMIT), source),
         "cause": known(_cause(first), source),
         "wanted_by": known(name(first.path), source),
         "provider": known(name(first.provider), source) if first.provider else nothing,
         "found_by": nothing,
-        "says": known(printable(windows_says(first), _SYMBOL_LIMIT), source),
+        "says": known(printable(windows_says(first), SYMBOL_LIMIT), source),
         "hint": nothing,
     }
 

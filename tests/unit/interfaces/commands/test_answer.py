@@ -14,7 +14,7 @@ from fadoctor.model.errors import InputError, UsageError
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.report import Report
 from fadoctor.report.answer import answers_of
-from fadoctor.sources.configs import python_calls
+from fadoctor.sources.scripts import python_calls
 from tools.page.kinds import KINDS
 
 if TYPE_CHECKING:

@@ -55,6 +55,23 @@ def test_a_removal_leaves_nothing() -> None:
     assert "flash-attn" not in value(after.fact("packages.installed"))  # type: ignore[operator]
 
 
+def test_a_wheel_by_its_address_is_not_built() -> None:
+    told: Fact = Known({"flash-attn": "(x.txt:2:1)", "xformers": "(x.txt:3:1)"}, "files")
+    names = ("packages.isolated_builds", "packages.unfit_wheels")
+    in_file = Known("requirements.txt", "files")
+    facts = {**dict.fromkeys(names, told), "packages.isolated_in": in_file}
+    before = msgspec.structs.replace(HEALTHY, facts={**HEALTHY.facts, **facts})
+    wheel = Choice("flash_attn", ChoiceKind.WHEEL, version="2.8.3", facts={})
+    after = POST.apply(before, wheel)
+    assert [list(value(after.fact(name))) for name in names] == [["xformers"]] * 2  # type: ignore[call-overload]
+    assert after.fact("packages.isolated_in") == in_file
+    alone = POST.apply(after, remove("xformers"))
+    assert [value(alone.fact(name)) for name in names] == [{}, {}]
+    assert isinstance(alone.fact("packages.isolated_in"), Absent)
+    built = POST.apply(before, msgspec.structs.replace(wheel, kind=ChoiceKind.INSTALL))
+    assert built.fact(names[0]) == told
+
+
 def test_what_was_linked_to_another_torch_is_unknown() -> None:
     loads = {"flash_attn.loads": Known(value=True, source="the loader")}
     before = msgspec.structs.replace(HEALTHY, facts={**HEALTHY.facts, **loads})

@@ -156,3 +156,30 @@ def test_a_list_of_words_that_python_starts(start: str) -> None:
     words = '["vllm", "serve", "m", "--dtype", "bfloat16"]'
     text = f"import shlex, subprocess\ncmd = {words}\n{start}\n"
     assert facts(("app.py", text))["weights_dtype"] == "bf16"
+
+
+@pytest.mark.parametrize("key", ["serveConfigV2", "engineArgs", "train.yaml", "modelValues"])
+def test_a_document_that_stands_as_a_text_in_another(key: str) -> None:
+    text = f"kind: X\nspec:\n  {key}: |\n    a:\n    - engine_kwargs:\n        dtype: bfloat16\n"
+    found = read(text, "x.yaml")
+    assert [each.place.line for each in found.intents if each.name == "config.weights_dtype"] == [6]
+
+
+def test_a_text_of_another_kind_is_no_document() -> None:
+    with pytest.raises(StopIteration):
+        read("kind: X\nspec:\n  description: |\n    dtype: bfloat16\n", "x.yaml")
+
+
+MAKEFILE = """ARGS = pretrained=$(M),dtype=bfloat16
+eval:
+\t$(eval MORE := $(if $(P),$(shell \\
+\t\techo "tp=2"; \\
+\t)))
+\t$(if $(P),export A=1 &&) \\
+\tMORE="$(ARGS),$(MORE),sampling={top_p:1,top_k:2}" && \\
+\tif [ "$(T)" = a ]; then lighteval vllm $$MORE "a|0"; else lighteval vllm $$MORE "b|0"; fi
+"""
+
+
+def test_what_make_works_out_itself_is_no_command() -> None:
+    assert facts(("Makefile", MAKEFILE))["weights_dtype"] == "bf16"

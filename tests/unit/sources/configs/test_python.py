@@ -377,3 +377,61 @@ q = torch.randn(1, 128, 8, 64, {made})
 xops.memory_efficient_attention(q, q, q)
 """
     assert facts(("a.py", text)).get("dtype") == dtype
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["cmd = ['python', 't.py']", "cmd += ['--bf16']", "subprocess.run(cmd)"],
+        ["cmd = ['python', 't.py']", "cmd.extend(['--bf16'])", "subprocess.run(cmd)"],
+        ["cmd = ['python', 't.py']", "cmd.append('--bf16')", "subprocess.run(cmd)"],
+        ["cmd = ['python', 't.py']", "cmd = cmd + ['--bf16']", "subprocess.run(cmd)"],
+        [
+            "more = ['--bf16', '--x', '1']",
+            "subprocess.run(['python', 't.py'] + more + sys.argv[1:])",
+        ],
+        ["m = 't.py'", "subprocess.run(f'python {m} --bf16 --x {y}', shell=True)"],
+        ["c = f'python t.py --x {y} --bf16'", "subprocess.run(c.split())"],
+        ["c = 'python t.py ' + '--bf16'", "subprocess.run(shlex.split(c))"],
+    ],
+)
+def test_commands_that_are_put_together(lines: list[str]) -> None:
+    text = "\n".join(["import shlex, subprocess, sys", *lines])
+    assert facts(("go.py", text))["autocast"] == "bf16"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["cmd = ['python', 't.py']", "if a:", "    cmd += ['--bf16']", "subprocess.run(cmd)"],
+        ["cmd = ['python', 't.py']", "subprocess.run(cmd)", "cmd += ['--bf16']"],
+        ["cmd = ['python', 't.py']", "cmd = ['python', 'u.py']", "cmd += ['--bf16']",
+         "subprocess.run(cmd)"],
+    ],
+)  # fmt: skip
+def test_words_that_may_not_be_there_say_nothing(lines: list[str]) -> None:
+    found = facts(("go.py", "\n".join(["import subprocess", *lines])))
+    assert found.get("autocast") != "bf16"
+
+
+LOADED = """import torch
+from transformers import AutoModelForCausalLM as A
+m = A.from_pretrained("x", torch_dtype=torch.bfloat16)
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "dtype"),
+    [
+        ("m.save_pretrained('y')", UNREAD),
+        ("m.push_to_hub('y')", UNREAD),
+        ("m.to(torch.bfloat16); m.save_pretrained('y')", UNREAD),
+        ("t = e.to(m.dtype); m.save_pretrained('y')", UNREAD),
+        ("m.cuda(); m.save_pretrained('y')", "bf16"),
+        ("m.to('cuda').save_pretrained('y')", "bf16"),
+        ("m.generate(x); m.save_pretrained('y')", "bf16"),
+        ("", "bf16"),
+    ],
+)
+def test_a_script_that_only_converts_a_model_runs_nothing(after: str, dtype: str) -> None:
+    assert facts(("convert.py", LOADED + after))["weights_dtype"] == dtype

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.configs import python_models, python_training
-from fadoctor.sources.configs.child._fadoctor_values import Script
 from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.join import join
-from fadoctor.sources.configs.python_calls import ChildAnswer
 from fadoctor.sources.configs.python_meaning import ScriptMeaning as Meanings
 from fadoctor.sources.configs.reading import _read
 from fadoctor.sources.configs.source import Source
+from fadoctor.sources.scripts.child._fadoctor_values import Script
+from fadoctor.sources.scripts.python_calls import ChildAnswer
 from tests.work import examples
 
 pytestmark = pytest.mark.property

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fadoctor.model.errors import UnknownKindError
 from fadoctor.sources.configs.reading import read_configurations
 from tests.unit.sources.configs.read import UNREAD, facts, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -83,3 +88,50 @@ def test_what_is_saved_is_not_what_is_computed() -> None:
 )
 def test_keys_of_any_file(text: str, name: str, value: str) -> None:
     assert facts(text)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("layers", "attention"),
+    [('[[["flash"], 16]]', "flash_attention_2"), ('[[["global"], 16]]', None)],
+)
+def test_the_layers_of_gpt_neox_name_their_attention(layers: str, attention: str | None) -> None:
+    text = (
+        f'{{"num-layers": 16, "attention-config": {layers}, "zero_optimization": {{"stage": 1}},\n'
+    )
+    text += '"pipe-parallel-size": 1, "fp16": {"enabled": true}}'
+    found = facts(("neox.yml", text))
+    assert (found["framework"], found.get("attention")) == ("gpt-neox", attention)
+
+
+def test_the_weights_of_a_pipeline_and_of_its_adapter() -> None:
+    text = (
+        "model_weight_dtype = 'bfloat16'\nlora_weight_dtype = 'bfloat16'\nlora_rank = 4\nlr = 1\n"
+    )
+    found = facts(("c.toml", text))
+    assert (found["framework"], found["weights_dtype"]) == ("qlora-pipe", "bf16")
+
+
+def test_keys_that_are_written_as_options() -> None:
+    assert (
+        facts(("m.yaml", "MODEL_ARGS:\n  --num-layers: 2\n  --bf16: true\n"))["autocast"] == "bf16"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "framework"),
+    [
+        ("defaults: ../base.yaml\ngrpo: {}\npolicy: {dtensor_cfg: {x: 1}}\n", "nemo-rl"),
+        ("trainer: {devices: auto, max_epochs: 2}\nmodel: {class_path: x}\n", "lightning"),
+    ],
+)
+def test_a_known_framework_whose_keys_say_nothing_is_read(
+    tmp_path: Path, text: str, framework: str
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    [found] = read_configurations([str(file)])
+    assert found.notes == (
+        f"{file}: of {framework}; none of its keys names a dtype or an attention",
+    )
+    names = {each.name: each.value for each in found.intents}
+    assert names["config.framework"] == framework

@@ -352,3 +352,24 @@ def test_options_in_lines_of_their_own_within_a_text_for_a_shell() -> None:
 def test_options_in_lines_of_their_own_in_a_script_are_no_arguments() -> None:
     found = script("torchrun train.py --lr 1 \\\n  # --fp16 \\\n  --bf16 True\n")
     assert "bf16" not in found
+
+
+@pytest.mark.parametrize(
+    ("other", "dtype"), [("--bf16 --x", "bf16"), ("--fp16", UNREAD), ("", UNREAD)]
+)
+def test_what_each_branch_says_holds_whichever_runs(other: str, dtype: str) -> None:
+    text = f"if [ $A = 1 ]; then\n  python t.py --bf16\nelse\n  python t.py {other}\nfi\n"
+    assert facts(("run.sh", text))["autocast"] == dtype
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--model_args pretrained=x,dtype=bfloat16",
+        "--model_args=pretrained=$M,dtype=bfloat16,$MORE",
+        "--model_args pretrained=x,dtype=bfloat16,generation={top_p:1,top_k:2}",
+    ],
+)
+def test_pairs_in_one_word(arguments: str) -> None:
+    found = facts(("run.sh", f"lm_eval --model hf {arguments}\n"))
+    assert found["weights_dtype"] == "bf16"

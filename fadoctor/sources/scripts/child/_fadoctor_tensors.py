@@ -11,8 +11,8 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_scope import Scope
-    from fadoctor.sources.configs.child._fadoctor_values import Script
+    from fadoctor.sources.scripts.child._fadoctor_scope import Scope
+    from fadoctor.sources.scripts.child._fadoctor_values import Script
 
 DEPTH = 12
 CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}

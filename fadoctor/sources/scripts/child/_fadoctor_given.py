@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_scope import Scope
+    from fadoctor.sources.scripts.child._fadoctor_scope import Scope
 
 STARTERS = frozenset({"run", "Fire", "cli", "CLI"})
 """typer.run(main), fire.Fire(main), tyro.cli(main)."""

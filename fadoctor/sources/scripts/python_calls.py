@@ -29,6 +29,8 @@ class ArgumentValue(msgspec.Struct, frozen=True):
     """Dotted, imports resolved: ``torch.bfloat16``; of a call: what is called."""
     why: str = ""
     items: tuple[Argument, ...] = ()
+    text: str = ""
+    """A text that is put together, with ``${value}`` for what is not known."""
     open: bool = False
     """Whether a mapping or a list holds more than could be told."""
 
@@ -104,7 +106,7 @@ def _answered(request: bytes, file: str) -> dict[str, object]:
     In a browser there are no processes, and the page's worker is the fence: it is parsed there.
     """
     if not HAS_PROCESSES:
-        from fadoctor.sources.configs.child import _fadoctor_script as script  # noqa: PLC0415 -- a child's
+        from fadoctor.sources.scripts.child import _fadoctor_script as script  # noqa: PLC0415 -- a child's
 
         return script.answer_to(request)
     found, result = ask_script(_SCRIPT, request, TIMEOUT_S, _OUTPUT_LIMIT)

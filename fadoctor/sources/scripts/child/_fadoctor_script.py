@@ -56,7 +56,7 @@ def is_python(text: str) -> bool:
 
 def read(request: dict[str, object]) -> dict[str, object]:
     """Return the answer for one request."""
-    from fadoctor.sources.configs.child._fadoctor_values import Script
+    from fadoctor.sources.scripts.child._fadoctor_values import Script
 
     source, cells = str(request["source"]), [int(n) for n in list(request["cells"])]  # type: ignore[call-overload]
     tree, skipped = parse(source, cells)

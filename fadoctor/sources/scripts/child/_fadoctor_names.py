@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from fadoctor.sources.configs.child._fadoctor_given import (
+from fadoctor.sources.scripts.child._fadoctor_given import (
     Items,
     Parameters,
     field_default,
     made_by_parser,
     option,
 )
-from fadoctor.sources.configs.child._fadoctor_scope import Scope
+from fadoctor.sources.scripts.child._fadoctor_scope import Scope
+from fadoctor.sources.scripts.child._fadoctor_words import Added
 
 MUTATORS = frozenset({"update", "pop", "setdefault", "clear", "popitem", "append", "extend"})
 NAMED = (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping)
@@ -60,6 +61,7 @@ class Scopes:
         """Attributes that something is assigned to."""
         self.parameters = Parameters()
         self.items = Items()
+        self.added = Added()
         stack: list[tuple[ast.AST, Scope, str]] = [(tree, self.module, "")]
         scopes = {id(self.module): self.module}
         while stack:
@@ -79,7 +81,9 @@ class Scopes:
         if isinstance(node, BRANCHES):
             return branches(node, scope, condition)
         is_item = self.items.note(node, scope, condition)
-        if not is_item:
+        if self.added.note(node, scope, condition):
+            mutate(scope, targets(node)[0][0])
+        elif not is_item:
             self.bind(node, scope)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             self.loaded.add(node.id)

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from fadoctor.model.errors import InputError
-from fadoctor.sources.configs.child._fadoctor_values import Script
-from fadoctor.sources.configs.python_calls import ArgumentValue, ChildAnswer, Found, read_calls
+from fadoctor.sources.scripts.child._fadoctor_values import Script
+from fadoctor.sources.scripts.python_calls import ArgumentValue, ChildAnswer, Found, read_calls
 
 WANTED = frozenset({"from_pretrained", "half", "to", "padding_side", "autocast", "SFTConfig"})
 SIZE = 2 << 20

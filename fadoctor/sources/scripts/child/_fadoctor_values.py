@@ -8,13 +8,20 @@ stand for lists of names that stand for lists double with every step.
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict
 
-from fadoctor.sources.configs.child._fadoctor_names import BRANCHES, Found, Import, Scopes
-from fadoctor.sources.configs.child._fadoctor_tensors import tensor_dtype
+from fadoctor.sources.scripts.child._fadoctor_names import BRANCHES, Found, Import, Scopes
+from fadoctor.sources.scripts.child._fadoctor_tensors import tensor_dtype
+from fadoctor.sources.scripts.child._fadoctor_words import (
+    added_items,
+    split_text,
+    sum_of,
+    text_with_values,
+)
 
 if TYPE_CHECKING:
-    from fadoctor.sources.configs.child._fadoctor_scope import Scope
+    from fadoctor.sources.scripts.child._fadoctor_scope import Scope
 
 DEPTH_LIMIT = 16
 BUDGET = 100_000
@@ -190,6 +197,8 @@ class Script:
             (ast.Dict, self.mapping),
             ((ast.List, ast.Tuple, ast.Set), self.sequence),
             (ast.Subscript, self.item),
+            (ast.BinOp, partial(sum_of, self)),
+            (ast.JoinedStr, partial(text_with_values, self)),
         ]
 
     def attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Value:
@@ -271,10 +280,11 @@ class Script:
         found = self.value(only, home, depth + 1)
         if found["kind"] == "mapping":
             self.add_items(found, node, home, depth)
-        if found["kind"] in ("mapping", "list") and node.id in home.mutated:
-            changed = computed(f"{node.id} may be changed before it is used")
-            return {**changed, "items": found["items"]} if found["kind"] == "list" else changed
-        return found
+        changed = computed(f"{node.id} may be changed before it is used")
+        is_changed = found["kind"] in ("mapping", "list") and node.id in home.mutated
+        if is_changed and found["kind"] == "list":
+            changed["items"] = [*found["items"], *added_items(self, node, home, depth)]
+        return changed if is_changed else found
 
     def parameter(self, name: str, home: Scope, depth: int) -> Value:
         """Return the default of a parameter where nobody gives it, with the place of it."""
@@ -309,6 +319,9 @@ class Script:
         is_joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
         if is_joined and len(given) == 1 and given[0].get("items"):
             return given[0]  # " ".join(command), shlex.join(command): the words of a command
+        split = split_text(self, node, name, scope, depth)
+        if split is not None:
+            return split
         if name == "dict" and not node.args:
             items, is_open = self.arguments(node, scope) if depth < DEPTH_LIMIT // 2 else ([], True)
             return {"kind": "mapping", "items": items, "open": is_open}
