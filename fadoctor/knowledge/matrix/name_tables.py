@@ -222,7 +222,7 @@ class NameTables:
         span = f"from {first} to {last}" if first else f"up to {last}"
         less = isinstance(rows.cell("then"), Known)
         after = "under a condition" if less else "no longer"
-        return f"{name} imports it {span}, {after} since {gone}{here}."
+        return f"{name} asks for it {span}, {after} since {gone}{here}."
 
     def _without(self, module: str, rows: Rows) -> str:
         gone = _text(rows.cell("gone"))
