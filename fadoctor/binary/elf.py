@@ -127,5 +127,5 @@ def read_elf(reader: Reader) -> Elf:
     """Return an ELF file of any machine that is known; BadBinaryError where it is none."""
     header = read_header(reader)
     if not isinstance(header, Header):
-        raise BadBinaryError(header.detail or "made for a machine that is not known here")
+        raise BadBinaryError(header.detail or "made for an unknown machine")
     return Elf(reader, header)

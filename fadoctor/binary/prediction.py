@@ -74,6 +74,6 @@ def agreed(one: Prediction, other: Prediction) -> Prediction:
     """Return a prediction where two processors give the same one."""
     if (one.loads, one.reason) == (other.loads, other.reason) or one.loads is None:
         return one
-    words = "the processor decides which libraries are taken, and it is not known"
+    words = "the processor decides which libraries are loaded, and it is unknown"
     reason = Reason(ReasonKind.PROCESSOR_UNKNOWN, one.path, detail=words)
     return msgspec.structs.replace(one, loads=None, reason=reason, beyond_driver=None)

@@ -113,7 +113,7 @@ def content_of(
 def failed(code: int, problem: str) -> Content:
     """Return what a node says where the check could not be done."""
     shown = printable(problem, _PROBLEM_LIMIT).encode("ascii", "replace").decode()
-    return sealed(Content(x=code, p=shown or "no reason is known"))
+    return sealed(Content(x=code, p=shown or "without a reason"))
 
 
 def sealed(content: Content) -> Content:

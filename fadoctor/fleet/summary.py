@@ -203,7 +203,7 @@ def _notes(gathered: Gathered, expected: int | None, answered: int) -> tuple[str
     notes = []
     if expected is None and answered:
         notes.append(
-            "The expected number of nodes is not known, so missing nodes cannot be named."
+            "The expected number of nodes is unknown, so missing nodes cannot be named."
             " --expect N or --expect 'n[1-16]' tells."
         )
     if expected is not None and answered > expected:

@@ -34,6 +34,9 @@ VLLM = "vllm"
 which.
 """
 
+SGLANG = "sglang"
+"""Code has a case of its own for it: it serves, and transformers is its helper."""
+
 LLAMAFACTORY = "llamafactory"
 """Code has a case of its own for it: its settings are lines of YAML."""
 

@@ -191,7 +191,7 @@ def _without_flash(report: Report) -> str:
     if report.target.kind != "manifest":
         return "FlashAttention is not installed"
     if any(_is_open(each) for each in versions):
-        return "which FlashAttention comes is not known"
+        return "which FlashAttention will be installed is unknown"
     return "the files ask for no FlashAttention"
 
 
@@ -238,7 +238,7 @@ def _of_backend(
         if all(_NO_DRIVER in each.detail for each in verdicts):
             how = "supports this GPU; add --driver to know whether it runs"
             return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
-        return GpuAnswer(State.UNKNOWN, f"{name}it is not known whether {what} works here.")
+        return GpuAnswer(State.UNKNOWN, f"{name}{what} could not be decided here.")
     because = _reasons(verdicts)
     if all(of_hardware.intersection(each.because) for each in verdicts):
         return GpuAnswer(
@@ -271,7 +271,7 @@ def _why_no_table(report: Report) -> str:
         return f"fadoctor could not read which GPU is here.{cause}"
     torch = facts.get("torch.version")
     if isinstance(torch, Unknown):
-        return f"It is not known which torch is here: {torch.reason}."
+        return f"fadoctor could not tell which torch is here: {torch.reason}."
     if isinstance(visible, Known) and visible.value == 0:
         return f"All GPUs are hidden.{cause}"
     return "No attention that is installed runs on a GPU that programs can see here."

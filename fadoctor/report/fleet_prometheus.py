@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 _GAUGES = {
     "answered": "Nodes whose record could be read.",
-    "healthy": "Nodes that were looked at and where nothing fails.",
+    "healthy": "Nodes that were checked and have no failure.",
     "alike": "Nodes like the reference.",
     "silent_count": "Nodes without an answer.",
-    "unreadable_count": "Records that came and could not be read.",
+    "unreadable_count": "Records that could not be read.",
 }
 
 

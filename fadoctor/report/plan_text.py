@@ -147,7 +147,7 @@ def _verified(found: Verification) -> str:
         case Answer.REFUSED:
             text = f"{found.by} refuses this plan"
         case Answer.DIFFERS:
-            text = f"{found.by} would not do what is planned"
+            text = f"{found.by} would not carry out the plan"
         case Answer.UNREACHABLE:
             text = "The plan could not be verified"
     return f"{text}: {found.detail}" if found.detail else f"{text}."

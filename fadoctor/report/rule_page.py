@@ -122,7 +122,9 @@ def _cells(rule: Rule) -> Spans:
     backends = joined([code(backend.value) for backend in rule.affects.backends])
     dtypes = joined([code(dtype.value) for dtype in rule.affects.dtypes])
     if rule.affects.extension:
-        backends = spans("the backends that come with the extension's package, or need it")
+        backends = spans(
+            "the backends that the extension's package installs, and those that need it"
+        )
     within = spans(" in ", *dtypes) if dtypes else ()
     return spans(" It decides the verdicts of ", *backends, *within, ".")
 
@@ -178,7 +180,7 @@ def _case_items(file: RuleFile) -> Iterator[Item]:
 def _repairs(rule: Rule) -> Iterator[Block]:
     yield Heading("What to do")
     if not rule.fixes:
-        yield Paragraph(spans("No repair is known that can be written as a command or a setting."))
+        yield Paragraph(spans("There is no known repair by a command or a setting."))
         return
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))

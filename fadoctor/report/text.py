@@ -32,7 +32,7 @@ _STATES = {
     State.UNKNOWN: ("?", "?", "yellow"),
 }
 
-_NOT_KNOWN = "; whether it runs here is not known"
+_NOT_KNOWN = "; not verified for your versions"
 _NO_DRIVER = "; add --driver to know whether it runs"
 
 
@@ -201,7 +201,7 @@ class _Page(Paper):
         if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
             text = "Nothing works yet: first repair what is wrong below."
         else:
-            text = "No recommendation: no attention is known to work on this GPU."
+            text = "No recommendation: no known attention works on this GPU."
         self.line(text, "bold", indent=2)
 
     def closing(self, report: Report) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import SERVER, framework_of, serves
+from fadoctor.judging.verdicts.audience import SERVERS, framework_of, server_of
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.model.packages import CALLED, LLAMAFACTORY
+from fadoctor.model.packages import CALLED, LLAMAFACTORY, SGLANG, TRANSFORMERS, VLLM
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return frameworks that are there -> how they are named, with their version.
 
-    The one whose words are spoken is first, and vLLM alone. Where nobody knows of any whether it is
-    there, all are returned.
+    The one whose words are spoken is first, and a server alone. Where it is not known of any
+    whether it is there, all are returned. A file that only asks for an attention or a dtype speaks
+    the words of transformers.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
@@ -31,7 +32,10 @@ def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[s
     first = framework_of(facts)
     if first in versions:
         label = named.pop(first, first)
-        return {first: label} if first == SERVER else {first: label, **named}
+        return {first: label} if first in SERVERS else {first: label, **named}
+    asks = any(isinstance(facts.get(each), Known) for each in ("config.attention", "config.dtype"))
+    if asks and not (named or open_):
+        open_ = [name for name in (TRANSFORMERS,) if name in versions]
     return named or {name: name for name in open_}
 
 
@@ -49,7 +53,7 @@ def setting_text(framework: str, settings: dict[str, str]) -> str:
     """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
     words = [_setting(framework, name, value) for name, value in settings.items() if name != "note"]
     note = [f"({settings['note']})"] if "note" in settings else []
-    return " ".join([(" " if framework == SERVER else ", ").join(words), *note]).strip()
+    return " ".join([(" " if framework in SERVERS else ", ").join(words), *note]).strip()
 
 
 def _setting(framework: str, name: str, value: str) -> str:
@@ -73,13 +77,17 @@ _NO_FACTS: Mapping[str, Fact] = MappingProxyType({})
 _DTYPES = {Dtype.BF16: "bfloat16", Dtype.FP16: "float16", Dtype.FP32: "float32", Dtype.FP8: "fp8"}
 
 
+_SERVERS = {VLLM: "vLLM", SGLANG: "SGLang"}
+"""How servers are called."""
+
+
 def use_text(dtype: Dtype, backend: Backend, facts: Mapping[str, Fact]) -> str:
     """Return what to use as people say it: ``Use float16 with FlashAttention-2 (fa2)``.
 
-    vLLM uses none of torch's or transformers' attention: its settings say which one.
+    A server does not use the attention of transformers: its settings say which one.
     """
-    if backend is not Backend.VLLM_FA and serves(facts):
-        return f"Use {_DTYPES[dtype]} in vLLM"
+    if backend is not Backend.VLLM_FA and (server := server_of(facts)):
+        return f"Use {_DTYPES[dtype]} in {_SERVERS[server]}"
     name = CALLED.get(backend.value)
     said = f"{name} ({backend.value})" if name else backend.value
     return f"Use {_DTYPES[dtype]} with {said}"
@@ -91,7 +99,7 @@ def becomes_text(advice: Recommendation, facts: Mapping[str, Fact] = _NO_FACTS) 
     How its own package comes out stands in the answer and in the table.
     """
     taken = advice.flash_attention_2
-    if serves(facts):  # transformers is vLLM's helper there
+    if server_of(facts):  # transformers is its helper there
         return ""
     if taken is None or taken.origin is Origin.PACKAGE:
         return ""

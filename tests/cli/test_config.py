@@ -462,7 +462,7 @@ def test_a_file_that_is_named_in_another_is_asked_for(
         ("train.yaml", "stage: sft\nbf16: [true\n", "train.yaml:3: not valid YAML"),
         ("ds.json", '{"bf16": {"enabled": tru}}', "ds.json:1 at `bf16.enabled`: not valid JSON"),
         ("train.yaml", "a: !!python/name:os.system\n", "train.yaml:1 at `a`: the tag"),
-        ("notes.yaml", "hello: world\n", "nothing in it is recognised"),
+        ("notes.yaml", "hello: world\n", "fadoctor found no setting in it"),
     ],
 )
 def test_a_malformed_file_ends_with_2(

@@ -60,7 +60,7 @@ def test_a_dockerfile_of_nothing_is_what_it_is(run: Run) -> None:
     lines = made.stdout.splitlines()
     assert (
         lines[0]
-        == f"# made by fadoctor {__version__}: every rule was judged on it, and nothing is wrong"
+        == f"# made by fadoctor {__version__}: every rule was checked, no problem was found"
     )
     assert "/" not in lines[0]
     assert "FROM --platform=linux/amd64 python:3.12-bookworm" in lines

@@ -56,6 +56,13 @@ def test_the_first_line_names_the_cause_or_the_gpu(name: str, diagnosed: Diagnos
     assert worst.title in said or "cannot run on this GPU" in said
 
 
+def test_sglang_gets_its_own_settings_and_not_those_of_transformers(diagnosed: Diagnosed) -> None:
+    first = render(diagnosed("sglang-h100"), Style(width=80)).split("\n\n", maxsplit=1)[0]
+    assert "Use bfloat16 in SGLang." in first
+    assert "sglang 0.5.10: --dtype bfloat16" in first
+    assert "attn_implementation" not in first
+
+
 @pytest.mark.parametrize("name", WITHOUT_A_GPU)
 @pytest.mark.parametrize("fail_on", FailOn)
 def test_the_gate_is_not_green_without_a_gpu(

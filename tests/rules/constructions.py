@@ -16,7 +16,7 @@ REFUSED = {
     "of it": r"(?<!all )(?<!any )(?<!both )(?<!each )(?<!either )(?<!half )(?<!little )"
     r"(?<!many )(?<!more )(?<!most )(?<!none )(?<!one )(?<!out )(?<!part )(?<!rest )(?<!some )"
     r"(?<!three )(?<!two )\bof (?:it|them)\b",
-    "stands": r"\b(?:[Ss]tands?|stood)\b",
+    "stands": r"\b(?:[Ss]tands?|stood)\b(?!-in\b)",
     "brings": r"\b(?:[Bb]rings?|[Bb]rought|bringing)\b",
     "goes with": r"\bgo(?:es)? with\b",
     "in the place of": r"\b[Ii]n (?:the|its|their) place of\b",

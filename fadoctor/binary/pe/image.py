@@ -173,7 +173,7 @@ def _with_optional(
     wide = kind == _PE32_PLUS
     table = 112 if wide else 96
     if kind not in {_PE32, _PE32_PLUS} or len(optional) < table:
-        raise BadBinaryError("PE without an optional header that is known")
+        raise BadBinaryError("PE without a known optional header")
     base = struct.unpack_from("<Q" if wide else "<I", optional, 24 if wide else 28)[0]
     (headers_size,) = struct.unpack_from("<I", optional, 60)
     (count,) = struct.unpack_from("<I", optional, table - 4)

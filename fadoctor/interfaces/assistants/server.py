@@ -28,7 +28,7 @@ _INSTRUCTIONS = (
     "fadoctor says whether FlashAttention works in a Python environment, if not why, and what to "
     "do. Ask `check` about an environment, or before anything is installed about requirement "
     "files; `explain` about an error or a log; `plan` for the repair. 'unknown' means that it "
-    "could not look: do not turn it into yes or no. Nothing is changed or run by these tools."
+    "could not look: do not turn it into yes or no. These tools change and run nothing."
 )
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

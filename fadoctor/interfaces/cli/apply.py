@@ -89,7 +89,7 @@ def refuse_refused(plan: Plan) -> None:
     if verification.answer is Answer.REFUSED:
         raise ApplyError(f"{verification.by} refuses this plan: nothing was changed")
     if verification.answer is Answer.DIFFERS:
-        raise ApplyError(f"{verification.by} would not do what is planned: nothing was changed")
+        raise ApplyError(f"{verification.by} would not carry out the plan: nothing was changed")
 
 
 def refuse_unready_for(plan: Plan, store: Store) -> None:

@@ -62,7 +62,7 @@ def fleet(
         bool,
         typer.Option(
             "--slurm",
-            help="Print the srun line that asks every node once; what follows -- goes to srun."
+            help="Print the srun line that asks every node once; arguments after -- are for srun."
             " With --run, run it.",
             rich_help_panel=_ENGINE,
         ),

@@ -25,7 +25,7 @@ def mcp(
         typer.Option(
             "--folder",
             metavar="DIR",
-            help="Where files that an assistant names must lie. Default: the current folder.",
+            help="The folder in which an assistant may name files. Default: the current folder.",
             show_default=False,
         ),
     ] = Path(),

@@ -106,7 +106,7 @@ def show(
         typer.Option(
             "--facts",
             metavar="FILE|-",
-            help="Show why the rule comes out as it does for saved facts, the output of "
+            help="Show the rule's outcome, and why, for saved facts, the output of "
             "`fadoctor facts`, or a pasted report: each condition, the fact that it met, and the "
             "outcome.",
             show_default=False,

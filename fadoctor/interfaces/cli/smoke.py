@@ -82,7 +82,7 @@ def smoke(
             metavar="SECONDS",
             min=0,
             max=604_800,
-            help="Time limit for each device. Default: 0, as long as its cells may take.",
+            help="Time limit for each device. Default: 0, the sum of its cells' limits.",
             show_default=False,
         ),
     ] = 0.0,

@@ -44,7 +44,7 @@ def trace(
     ] = 256,
     eager: Annotated[
         bool,
-        typer.Option("--eager", help="Turn torch.compile off, to see inside what it compiles."),
+        typer.Option("--eager", help="Turn torch.compile off, to see inside compiled code."),
     ] = False,
     rules: judging.Rules = [],  # noqa: B006 -- typer copies defaults
     format_: Annotated[

@@ -48,7 +48,7 @@ def judge(
     tested = run_suite(Suite(knowledge, files, {}), own=False)
     if tested.failures:
         failed = [f"{each.path}: {each.case}: {each.problem}" for each in tested.failures]
-        raise ReleaseError(f"their own cases do not come out here: {_first(failed)}")
+        raise ReleaseError(f"their own cases fail here: {_first(failed)}")
     return TrialResult(tested.rules, len(knowledge.tables), tested.cases, compiled)
 
 

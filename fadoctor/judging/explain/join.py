@@ -182,7 +182,7 @@ def _why_open(mine: list[Judgement]) -> str:
     if unknown:
         return f"Not confirmed: {all_in_words(unknown)} could not be read here."
     reasons = [each.reason for each in mine if each.reason]
-    return f"Not confirmed: {reasons[0] if reasons else 'a fact that it depends on is not known'}."
+    return f"Not confirmed: {reasons[0] if reasons else 'a fact that it depends on is unknown'}."
 
 
 def _is_missing(name: str, fact: Fact) -> bool:

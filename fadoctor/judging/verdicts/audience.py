@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import TRAINERS, VLLM
+from fadoctor.model.packages import SGLANG, TRAINERS, VLLM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
 
 SERVER = VLLM
+SERVERS = (SERVER, SGLANG)
+"""Whose words alone are spoken: transformers is their helper."""
 
 
 def framework_of(facts: Mapping[str, Fact]) -> str:
     """Return the framework whose words are spoken: configured, else installed; "" where none is.
 
-    vLLM beside a trainer is its helper, and brings transformers itself.
+    A server beside a trainer is its helper.
     """
     configured = facts.get("config.framework")
     if isinstance(configured, Known):
@@ -26,9 +28,16 @@ def framework_of(facts: Mapping[str, Fact]) -> str:
     here = [name for name in TRAINERS if isinstance(facts.get(f"{name}.version"), Known)]
     if here:
         return here[0]
-    return SERVER if isinstance(facts.get(f"{SERVER}.version"), Known) else ""
+    servers = (name for name in SERVERS if isinstance(facts.get(f"{name}.version"), Known))
+    return next(servers, "")
 
 
 def serves(facts: Mapping[str, Fact]) -> bool:
     """Return whether vLLM is what an environment is for."""
     return framework_of(facts) == SERVER
+
+
+def server_of(facts: Mapping[str, Fact]) -> str:
+    """Return the server that an environment is for, vLLM or SGLang; "" where it is for none."""
+    framework = framework_of(facts)
+    return framework if framework in SERVERS else ""

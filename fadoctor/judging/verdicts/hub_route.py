@@ -113,7 +113,7 @@ class Route:
             fact = self.fact(noun)
             if isinstance(fact, Absent):
                 who = self.known("taken_by")
-                yield _open(f"{who} takes none by itself in this release; kernels loads it by name")
+                yield _open(f"{who} uses none by itself in this release; kernels loads it by name")
                 return
             if isinstance(fact, Unknown):
                 yield _open(fact.reason)
@@ -146,7 +146,7 @@ class Route:
                 "not in the cache, and HF_HUB_OFFLINE forbids to download it", "hub-offline"
             )
         elif offline is None:
-            yield _open("not in the cache; whether HF_HUB_OFFLINE is set is not known")
+            yield _open("not in the cache; HF_HUB_OFFLINE is unknown")
         else:
             yield from self._download()
 
@@ -208,14 +208,14 @@ class Route:
         if isinstance(archs, Absent) or not (self.known("build") or self.known("download")):
             return
         if isinstance(archs, Unknown):
-            yield _open(f"for which GPUs it has code is not known: {archs.reason}")
+            yield _open(f"its GPU code is unknown: {archs.reason}")
             return
         named = ", ".join(archs.value) if isinstance(archs.value, tuple) else ""
         if capability in _words(self.fact("no_code_for")):
             text = f"its build names {named} and has no code for {capability}"
             yield _fails(text, "hub-arch-refused")
         elif capability not in _words(self.fact("runs_on")):
-            yield _open(f"whether code for {named} runs on this GPU is not known")
+            yield _open(f"code for {named} may not run on this GPU")
 
     def _metadata(self) -> Iterator[Obstacle]:
         """Yield that the metadata of a build in the cache lack what this kernels wants."""
@@ -230,7 +230,7 @@ class Route:
         """Yield that the loader refuses the build in the cache, or that nobody knows."""
         loads = self.fact("loads")
         if isinstance(loads, Unknown) and self.known("build"):
-            yield _open(f"whether it loads is not known: {loads.reason}")
+            yield _open(f"it may not load: {loads.reason}")
         elif isinstance(loads, Known) and loads.value is False:
             yield _fails(f"it does not load: {self.known('says')}", "hub-build-unloadable")
 

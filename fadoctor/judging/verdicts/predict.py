@@ -151,4 +151,4 @@ def decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype
 
 
 def _reason(answer: Fact) -> str:
-    return answer.reason if isinstance(answer, Unknown) else "the tables do not know this GPU"
+    return answer.reason if isinstance(answer, Unknown) else "the tables do not have this GPU"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import serves
+from fadoctor.judging.verdicts.audience import framework_of, serves
 from fadoctor.knowledge.matrix.kernels import (
     Gpu,
     Kernels,
@@ -191,12 +191,13 @@ def _failures(found: list[tuple[Gpu, Support]], backend: Backend, dtype: Dtype) 
 def _settings(
     kernels: Kernels, gpus: list[Gpu], backend: Backend, dtype: Dtype
 ) -> dict[str, dict[str, str]]:
-    """Return the settings of each framework that are the same for all GPUs."""
+    """Return the settings of each framework, also the configured one, that suit all GPUs."""
     found = {}
     here = kernels.environment
     on_route = SETTINGS_ON_ROUTES if kernels.route(backend) else ()
     more = [n for n in on_route if isinstance(distribution_version(here, n), Known)]
-    for framework in (*SETTINGS, *more):
+    spoken = [each for each in (framework_of(here.facts),) if each]
+    for framework in dict.fromkeys((*SETTINGS, *more, *spoken)):
         answers = [kernels.settings(framework, backend, dtype, gpu) for gpu in gpus]
         agreed = _agreed(answers)
         if agreed:

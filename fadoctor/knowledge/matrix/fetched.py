@@ -39,7 +39,7 @@ _READ_OWN = (
 _FOLDER = re.compile(r"[0-9]{4}(\.[0-9]{1,4}){1,4}-[0-9a-f]{12}")
 _VERSION = re.compile(r"[0-9]{4}(\.[0-9]{1,4}){1,4}")
 _T = TypeVar("_T", bound=msgspec.Struct)
-_REPAIR = "`fadoctor rules update` fetches them anew, `--undo` forgets them"
+_REPAIR = "`fadoctor rules update` fetches them again, `--undo` removes them"
 
 
 class Pointer(msgspec.Struct, frozen=True):

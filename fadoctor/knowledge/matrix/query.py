@@ -199,7 +199,7 @@ def _no_row(table: Table, values: Mapping[str, str]) -> Absent | Unknown:
     source = f"matrix {table.table}"
     if table.complete and all(_can_be_placed(table.keys[n], v) for n, v in values.items()):
         return Absent(f"{source}: nothing for {asked}")
-    return Unknown(f"the tables have nothing about {asked}", source)
+    return Unknown(f"the tables have no row for {asked}", source)
 
 
 def _can_be_placed(kind: str, text: str) -> bool:

@@ -72,7 +72,7 @@ class RocmKernels:
         keys = {"version": self.environment.fact("transformers.version")}
         taken = self.matrix.find("transformers-hub-rocm", keys).cell(name) if name else None
         if isinstance(taken, Known):
-            return f"on ROCm transformers takes {taken.value}, which was not tried"
+            return f"on ROCm transformers uses {taken.value}, which was not tried"
         return "the Hub's kernel for NVIDIA's GPUs has no build for ROCm"
 
     def settings(self, keys: Mapping[str, Fact]) -> Fact:

@@ -172,7 +172,9 @@ def _is_absent(entry: Entry, kernels: Kernels) -> str:
     if isinstance(version, Absent):
         return f"{name} is not installed"
     beside = kernels.route(entry.backend)
-    return "what it goes beside is not installed, or too old" if beside else f"{name} is too old"
+    return (
+        "the package that it needs is not installed, or too old" if beside else f"{name} is too old"
+    )
 
 
 def _runs_on_cpu(on_cpu: OnCpu, environment: Environment, *, named: bool) -> bool:

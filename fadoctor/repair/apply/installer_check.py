@@ -56,7 +56,7 @@ def refuse_unready(
         elif shutil.which(argv[0], path=environ.get("PATH")) is None:
             raise UsageError(
                 f"{argv[0]} is not installed, or not on PATH: nothing was changed"
-                + ("; --installer pip takes pip instead" if argv[0] == "uv" else "")
+                + ("; --installer pip uses pip instead" if argv[0] == "uv" else "")
             )
         elif argv[0] == "uv":
             _refuse_bad_uv(plan.target.python or "", prefix, environ, run)

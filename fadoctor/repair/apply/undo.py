@@ -69,7 +69,7 @@ def look(store: Store, *, force: bool = False) -> UndoOutlook | None:
         changes = find_changes(store, journal.step, journal.planned())
     if changes is None:
         raise ApplyError(
-            f"{store.changes} is gone, so what the fix changed is not known: "
+            f"{store.changes} is gone, so the changes of the fix are unknown: "
             "fadoctor fix --undo --force restores everything that differs"
         )
     return UndoOutlook(journal, changes, decide(store, changes, force=force))

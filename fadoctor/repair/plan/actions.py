@@ -222,9 +222,7 @@ class Writer:
             env=choice.env,
             requirements=(choice.requirement,),
             findings=self._findings((choice,)),
-            side_effects=(
-                f"compiles with {jobs} jobs at a time; takes from some minutes to several hours",
-            ),
+            side_effects=(f"compiles with {jobs} jobs at a time; this takes minutes to hours",),
             undo=self._undo((self._installed_name(choice.package),)),
         )
 

@@ -124,7 +124,7 @@ class FixProver:
         if found and all(each.predicted is Predicted.FAILS for each in found):
             return "no Hub kernel runs on a GPU that is here"
         if must_not_ask(after) and not self.session.hub.kernels(before):
-            return "HF_HUB_OFFLINE is set, and no kernel lies in the cache"
+            return "HF_HUB_OFFLINE is set, and the cache has no kernel"
         return ""
 
     def _vetoed(self, finding: Finding, after: Iterable[Judgement]) -> str:

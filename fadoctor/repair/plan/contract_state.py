@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIDES = ("asker", "provider")
 _GONE = Absent(f"{AFTER}: removed")
 _FITS = Absent(f"{AFTER}: the tables of names say that it fits")
-_OPEN = Unknown("whether the other release fits is known only after the installation", AFTER)
+_OPEN = Unknown("only an installation shows whether the other release fits", AFTER)
 
 
 def contracts_after(facts: Mapping[str, Fact], choice: Choice, matrix: Matrix) -> dict[str, Fact]:

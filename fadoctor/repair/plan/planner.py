@@ -284,19 +284,16 @@ class _Planning:
         if isinstance(seen, Known) and seen.value == 0:
             hidden = isinstance(here, Known) and here.value
             why = "programs see no GPU here" if hidden else "there is no GPU here"
-            yield f"{why}: nothing that needs one was planned or proved"
+            yield f"{why}: the plan has and proves no package that needs one"
 
     def _beyond_tables(self, solution: Solution, proof: Proof) -> Iterable[str]:
         """Say why little was planned where the tables have nothing for this GPU or platform."""
         if self._is_advice_only:
             if not solution.changes:
-                yield (
-                    "for AMD's GPUs nothing is planned: "
-                    "the commands are those that the rules advise"
-                )
+                yield "no packages are planned for AMD's GPUs: use the commands that rules advise"
         elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
             yield (
-                "no build of torch on PyPI or pytorch.org is known to run on this Jetson: "
+                "PyPI and pytorch.org have no known torch build for this Jetson: "
                 "NVIDIA names the builds for each JetPack, to be installed by hand"
             )
         elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:

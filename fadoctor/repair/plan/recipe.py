@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _PYTHON = re.compile(r"(\d{1,2}\.\d{1,3})(?:[.a-z]|\Z)")
 
 _OUTCOMES = {
-    PlanOutcome.NOTHING: "what was there, as nothing had to change",
-    PlanOutcome.REPAIRS: "every rule was judged on it, and nothing is wrong",
+    PlanOutcome.NOTHING: "the environment as it is: no change was needed",
+    PlanOutcome.REPAIRS: "every rule was checked, no problem was found",
     PlanOutcome.PARTIAL: "it does not repair everything",
     PlanOutcome.IMPOSSIBLE: "no change of packages helps",
 }

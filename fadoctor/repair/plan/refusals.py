@@ -44,14 +44,14 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         )
     elif platform.startswith("win"):
         yield (
-            "torch's own attention works on Windows without another package: transformers takes "
+            "torch's own attention works on Windows without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
         if FLASH_ATTN in problem.wishes.asked:
             yield from _of_others(problem, platform)
     elif platform.startswith("linux") and problem.gpus and not problem.wishes.hopeless:
         yield (
-            "torch's own attention works without another package: transformers takes "
+            "torch's own attention works without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
 

@@ -340,5 +340,5 @@ def describe(wishes: Wishes) -> tuple[str, ...]:
         f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)" for name in wishes.asked
     ]
     kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
-    hub = ["nothing comes from the Hub"] if wishes.no_hub else []
+    hub = ["no kernel is fetched from the Hub"] if wishes.no_hub else []
     return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))

@@ -153,7 +153,7 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
             so = "with every release that the tables know" if is_all else _range(with_it, rest)
-            text = f"Which {asked} will be installed is not known; this happens {so}."
+            text = f"The release of {asked} to be installed is unknown; this happens {so}."
             yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
 
 
@@ -269,7 +269,7 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
         notes.append(f"Assumed to be picked by a resolver: {', '.join(taken)}.")
     notes.extend(trial.unfitting)
     if taken and trial.fits and not is_sure:
-        notes.append("Which releases a resolver picks is not known: the tables do not decide it.")
+        notes.append("The tables do not decide which releases a resolver picks.")
     if not trial.fits:
         notes.append(
             "fadoctor found no combination of releases that meets all requirements of the files."

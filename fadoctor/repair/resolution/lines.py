@@ -108,7 +108,7 @@ def _open_questions(environment: Environment) -> Iterator[str]:
     """Yield what a plan would need to know: without a Python or a platform no release fits."""
     for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
         if not isinstance(environment.fact(name), Known):
-            yield f"{name} is not known, and no release can be chosen without it: {option} names it"
+            yield f"{name} is unknown, so no release can be chosen: name it with {option}"
 
 
 class _File(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import serves
+from fadoctor.judging.verdicts.audience import server_of
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
@@ -85,7 +85,7 @@ def _advice(report: Report) -> Iterator[Html]:
     if advice is None:
         return
     use = f"Use {advice.dtype.value} with {advice.backend.value}"
-    if serves(report.environment):
+    if server_of(report.environment):
         use = use_text(advice.dtype, advice.backend, report.environment)
     yield tag("h2", use)
     for name in frameworks_here(advice, report.environment):

@@ -51,7 +51,7 @@ def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:
     if recipe.variables:
         lines = [f"os.environ[{name!r}] = {value!r}" for name, value in recipe.variables.items()]
         yield _code("import os", *lines)
-    yield _text("Restart the session, so that nothing of the old torch is in memory. Then:")
+    yield _text("Restart the session, so that the old torch leaves the memory. Then:")
     yield _text("fadoctor is on no package index yet: upload its wheel beside this notebook.")
     yield _code(
         "import glob",

@@ -33,8 +33,8 @@ def _lines(recipe: Recipe) -> Iterator[str]:
     platform = named(recipe, "dockerfile", _PLATFORMS)
     python = require_python(recipe, "dockerfile")
     if not recipe.image:
-        raise UsageError(f"no container image with Python {python} is known: another one is needed")
-    yield "# docker run --gpus all: the driver is the host's, CUDA's libraries come with torch"
+        raise UsageError(f"no container image with Python {python} is known: choose another Python")
+    yield "# docker run --gpus all: the host has the driver, torch installs CUDA's libraries"
     yield f"FROM --platform={platform} {recipe.image}"
     words = ["python", "-m", "pip", "install", "--no-cache-dir", *index_options(recipe)]
     items = [shlex.quote(printable(each.requirement, 4_000)) for each in recipe.ready]

@@ -49,7 +49,7 @@ def _of_weights(facts: Mapping[str, Fact], said: Collection[str]) -> tuple[Fact,
     if _value(weights) == "auto":
         weights, names = facts[_CHECKPOINT], (_CHECKPOINT,)
         if _value(weights) == "fp32" and not _is_training(facts):
-            return Unknown("servers take another dtype than the checkpoint's", "these files"), names
+            return Unknown("servers use another dtype than the checkpoint's", "these files"), names
     if isinstance(weights, Absent):
         if _WEIGHTS in said or _AUTOCAST in said:
             why = "no file says in what dtype the weights are loaded"

@@ -277,7 +277,7 @@ def _environment_call(script: ScriptMeaning, call: Found, owner: str, last: str)
         name, value = call.argument(0), call.argument(1)
         if name is not None and value is not None:
             told = meaning.text(value.value)
-            kept = Computed("only where the shell sets nothing else")
+            kept = Computed("only if the shell sets no other value")
             _variable(
                 script, str(name.value.literal), value, kept if last == "setdefault" else told, call
             )

@@ -89,7 +89,7 @@ def _read(source: Source, kind: str) -> Configuration:
         return frameworks.read(source)
     raise UnknownKindError(
         source.name,
-        "nothing in it is recognised. Looked for: commands that train or serve, the keys of "
+        "fadoctor found no setting in it. It looks for commands that train or serve, the keys of "
         f"{', '.join(READERS)} (--config-kind KIND reads it as one of them), and in any file the "
         f"keys {looked_for()}",
     )

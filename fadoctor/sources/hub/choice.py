@@ -89,11 +89,11 @@ def _against(variant: Variant, habits: Habits, system: System) -> str:
 
 def _against_compiled(variant: Variant, habits: Habits, system: System) -> str:
     if system.system == "windows" and not habits.everywhere:
-        return "this release of kernels does not know Windows"
+        return "this release of kernels does not support Windows"
     if system.free_threaded and habits.stable_abi:
         return "compiled kernels do not load in a Python without the GIL"
     if variant.interface is Interface.STABLE_ABI and not habits.stable_abi:
-        return "this release of kernels does not know the stable ABI"
+        return "this release of kernels does not support the stable ABI"
     if variant.machine != system.machine:
         return f"for {variant.machine}, not {system.machine}"
     return "" if variant.system == system.system else f"for {variant.system}, not {system.system}"
@@ -103,7 +103,7 @@ def _against_python(variant: Variant, habits: Habits, system: System) -> str:
     if variant.backend == "universal":
         return ""
     if not habits.python_only:
-        return "this release of kernels does not know builds of Python alone"
+        return "this release of kernels does not support builds in pure Python"
     wanted = "npu" if system.backend == "cann" else system.backend
     return "" if variant.backend == wanted else f"for {variant.backend}, not {wanted}"
 

@@ -238,7 +238,7 @@ def _doubt(found: list[Asked]) -> str:
     """Return on what it hangs whether it is there as it is asked for, "" where it surely is."""
     if any(holds for _, _, holds in found):
         return next((each.doubt for each, _, holds in found if holds and each.doubt), "")
-    return f"whether this holds on the target is not known: {found[0][0].marker[:160]}"
+    return f"the marker may not hold on the target: {found[0][0].marker[:160]}"
 
 
 def _admits(specifier: str, version: str) -> bool:

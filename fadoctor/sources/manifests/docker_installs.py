@@ -288,7 +288,7 @@ class Installs:
             found = read_address(word.text, place)
             if found is None:
                 what = clean_url(word.text)[:160]
-                self.stage.note(place.line, f"what {what} holds is not known")
+                self.stage.note(place.line, f"the contents of {what} are unknown")
             return found
         return read_requirement(word.text, place, self.source)
 
@@ -342,7 +342,7 @@ class Installs:
         """Read a file that a command names, where it stands beside the Dockerfile."""
         place = self.text.place(word.at)
         if word.is_open:
-            self.stage.note(place.line, f"which file {word.text[:160]} is, is not known")
+            self.stage.note(place.line, f"the file {word.text[:160]} is unknown")
             return None
         if "://" in word.text:
             self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")

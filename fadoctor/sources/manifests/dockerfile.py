@@ -237,7 +237,9 @@ class _Build:
         if any(_ENVIRONMENT.search(word.text) for word in words):
             stage.copy_from(other)
         elif other.packages:
-            stage.note(each.place.line, f"what is copied from {origin[1]} is taken for no package")
+            stage.note(
+                each.place.line, f"files copied from {origin[1]} are not treated as packages"
+            )
 
 
 _OTHERS = frozenset((

@@ -290,7 +290,7 @@ def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combine
     if manifests:
         yield f"Read: {read}; from this machine only hardware, system and Python."
     else:
-        yield "Nothing is installed there yet; from this machine only hardware, system and Python."
+        yield "No package is there yet; from this machine only hardware, system and Python."
     count = host.facts.get("gpu.count", Absent("not read"))
     if isinstance(count, Known) and count.value and not host.overlays:
         yield "The GPUs are those of this machine; --gpu assumes others."

@@ -38,7 +38,7 @@ def read(source: Source) -> Manifest:
     draft.is_complete = True
     version = tree.find(tree.root, "version")
     if version is None or tree.as_text(version) not in _FORMATS:
-        raise tree.error(version or tree.root, "a lock of a format that is not known: 4 to 6 are")
+        raise tree.error(version or tree.root, "a lock of an unknown format: 4 to 6 are known")
     environments = tree.table(tree.root, "environments")
     default = environments.get(chosen_environment(draft, tree, environments))
     for name, node in environments.items():

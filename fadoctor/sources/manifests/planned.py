@@ -15,8 +15,8 @@ def unseen_files(where: str) -> str:
     return f"files at {where} {_NOT_SEEN}"
 
 
-_IMAGE, _UNSAID = "what the image ", " holds is not known"
-_WHICH, _OPEN = "which image ", " is, is not known"
+_IMAGE, _UNSAID = "the contents of the image ", " are unknown"
+_WHICH, _OPEN = "the name of the image ", " is unknown"
 
 
 def unseen_image(name: str) -> str:
@@ -29,11 +29,11 @@ def open_image(name: str) -> str:
     return f"{_WHICH}{name}{_OPEN}"
 
 
-UNSEEN_BASE = "what is there before these commands run, is not known"
+UNSEEN_BASE = "packages that are there before these commands are unknown"
 """The note on commands that install into an environment that is there already."""
 
 
-UNSEEN_REST = "what the lines install that were not followed, is not known"
+UNSEEN_REST = "packages that unread lines install are unknown"
 """The note on commands of which not all could be followed."""
 
 
@@ -45,7 +45,7 @@ def speaks_of_image(note: str) -> bool:
     return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
 
 
-_UNFOLLOWED = (" not followed: ", " is not read", " holds is not known", ": there is no ",
+_UNFOLLOWED = (" not followed: ", " is not read", "the contents of ", ": there is no ",
                " was not fetched", ", so not followed")  # fmt: skip
 
 

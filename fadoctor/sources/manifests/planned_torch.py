@@ -95,7 +95,7 @@ def torch_facts(
     build = as_probed(build, version, facts.get("host.platform"), matrix)
     out: dict[str, Fact] = {"torch.version": Known(version or torch.version, source)}
     if not build:
-        asked = Unknown("which build its index serves here is not known", source)
+        asked = Unknown("the build that its index serves here is unknown", source)
         return dict.fromkeys(("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi"), asked)
     out["torch.requires_python"] = _requires_python(torch, build, facts, matrix)
     out |= of_build(version, build, facts.get("host.platform"), matrix, source)

@@ -141,7 +141,7 @@ def _sourced(
         other = opposite(condition) if condition else None
         if other is None and condition:
             line = tree.place(item).line
-            draft.note(line, f"where {wish.name} comes from when this does not hold is not said")
+            draft.note(line, f"the source of {wish.name} otherwise is not given")
         if other is None:
             return found
         elsewhere = all_of(elsewhere, other)

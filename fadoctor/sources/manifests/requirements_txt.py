@@ -154,7 +154,9 @@ class _Reading:
     def _address(self, text: str, place: Place, *, has_hash: bool = False) -> None:
         asked = read_address(text, place)
         if asked is None:
-            self.notes.append(f"{place}: what {printable(clean_url(text), 120)} holds is not known")
+            self.notes.append(
+                f"{place}: the contents of {printable(clean_url(text), 120)} are unknown"
+            )
             return
         self.requirements.append(asked)
         self.hashed += has_hash

@@ -133,7 +133,7 @@ class _Reading:
         if name is None or not _NAME.fullmatch(f'name = "{tree.as_text(name)}"'):
             raise self._error(name or item, "has no name that is one")
         if origin is None or not isinstance(origin.value, dict):
-            raise self._error(origin or item, "says not where it comes from")
+            raise self._error(origin or item, "does not say its source")
         needs = self._dependencies(tree.items(item, "dependencies"))
         if any(part in origin.value for part in _ROOTS):
             self._root(item, needs)

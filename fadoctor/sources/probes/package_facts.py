@@ -124,7 +124,7 @@ def _requires(world: World, record: Distribution, target: MarkerTarget) -> Facts
 def requires_facts(lines: list[str], target: MarkerTarget, source: str) -> Facts:
     """Return what lines of metadata ask for on a target, and how they are written."""
     needs, written = read_requirements(lines, target), conditional_lines(lines)
-    reason = f"not enough is known to decide: {needs.undecided}"
+    reason = f"too many facts are unknown: {needs.undecided}"
     return {
         "requires": unknown(reason, source) if needs.undecided else known(needs.specifiers, source),
         "requires_lines": known(written, source) if written else absent(f"{source}: no condition"),

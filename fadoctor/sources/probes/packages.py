@@ -121,7 +121,7 @@ def _begins(place: str) -> bool:
 def _without_record(world: World, hidden: Hidden) -> Facts:
     """Return that nobody knows what is imported: the record is of what is not."""
     folder = f"{world.name(hidden.folder)}/{hidden.key}"
-    reason = f"{folder} comes first ({hidden.how}), and no metadata tell what it is"
+    reason = f"{folder} is first on the path ({hidden.how}), and has no metadata"
     unread = _all_unknown(reason, folder)
     return {f"{hidden.key}.{name}": fact for name, fact in unread.items()}
 

@@ -181,7 +181,7 @@ def _version_of(world: World, question: _Question, answers: Mapping[_Question, R
     name = world.name(question.path)
     result = answers.get(question)
     if result is None:
-        reason = "it was not run: it lies in the environment that is examined"
+        reason = "it was not run: it is in the examined environment"
         return unknown(reason, name)
     source = f"{name} {' '.join(question.arguments)}"
     if not result.ok:

@@ -182,7 +182,7 @@ def _cause(trouble: DllTrouble) -> str:
 def _undecided(troubles: tuple[DllTrouble, ...]) -> str:
     first = next((t for t in troubles if t.kind in UNDECIDED_TROUBLE), troubles[0])
     if first.kind is TroubleKind.UNFOUND:
-        return printable(f"where Windows finds {first.name} is not known here")
+        return printable(f"the place where Windows finds {first.name} is unknown")
     return printable(first.detail or f"{first.kind.value}: {first.name or first.path}")
 
 

@@ -117,7 +117,7 @@ def _answered(request: bytes, file: str) -> dict[str, object]:
 
 def _trouble(result: Result) -> str:
     if result.ending in (Ending.SIGNALLED, Ending.TIMED_OUT):
-        return "parsing it takes more time or memory than a script may take"
+        return "parsing it needs more time or memory than the limit"
     if result.truncated or result.ok:
         return "it calls more than can be read"
     return printable(f"the process that parses it {result.describe()}")

@@ -173,7 +173,7 @@ def _nothing_left(scene: Scene, notes: list[str]) -> str:
         "no environment to examine: none is active",
         f"no .venv was found upwards from {scene.cwd}",
         "there is no other python on PATH",
-        "fadoctor's own environment holds nothing of the stack",
+        "fadoctor's own environment has no package of the stack",
         *notes,
     ]
     return printable(f"{'; '.join(why)}. Activate one, or {HINT}", 800)

@@ -51,7 +51,7 @@ def local_facts(
     if isinstance(ready, Unknown):
         return out | {f"{prefix}.build": ready}, None
     if builds == ITSELF:
-        itself = Unknown("the folder is one build, taken whatever it was made for", VARIABLE)
+        itself = Unknown("the folder is one build, used without a check of its target", VARIABLE)
         return out | {f"{prefix}.build": itself}, None
     variants = [found for each in builds.split() if (found := parse_variant(each))]
     choice = choose(variants, *ready)

@@ -19,7 +19,7 @@ class Picked(msgspec.Struct, frozen=True):
     """Which kernel is taken for a generation, and by whom."""
 
     by: str
-    """transformers or diffusers; "" where nothing here takes one by itself."""
+    """transformers or diffusers; "" where no installed package uses one by itself."""
     repository: Fact
     branch: Fact
     broken: Fact = Absent("no known fault")
@@ -44,7 +44,7 @@ def pick(generation: str, facts: Mapping[str, Fact], matrix: Matrix) -> Picked:
         row = matrix.find("diffusers-hub-kernels", {"version": diffusers, **asked})
         cells = (row.cell(name) for name in ("repository", "branch", "broken"))
         return Picked(DIFFUSERS, *cells)
-    nothing = Absent("nothing here takes one by itself")
+    nothing = Absent("no installed package uses one by itself")
     return Picked("", nothing, nothing)
 
 

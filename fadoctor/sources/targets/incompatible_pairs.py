@@ -90,7 +90,9 @@ def _of_package(
     return {
         "pair_told": Known(told, _SOURCE),
         "pair_why": Known(words, _SOURCE),
-        "pair_other": Known(other, _SOURCE) if other else Absent("no release is known to fit"),
+        "pair_other": Known(other, _SOURCE)
+        if other
+        else Absent("there is no known matching release"),
     }
 
 

@@ -98,7 +98,7 @@ def _made_for(
     if isinstance(tags, Known) and isinstance(tags.value, tuple):
         parts = [tag.split("-") for tag in tags.value]
         return tags.source, tuple({each[part] for each in parts if len(each) > 2})
-    return "torch: no file and no tag tells for what it is", ()
+    return "torch: no file or tag tells its target", ()
 
 
 def _abi_of_file(name: str) -> str:

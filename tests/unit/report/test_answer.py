@@ -47,7 +47,7 @@ def test_a_gpu_that_is_too_old() -> None:
         ),
         (
             [cell(predicted=Predicted.FAILS), cell(dtype=Dtype.FP16, predicted=Predicted.UNKNOWN)],
-            ("unknown", "A: it is not known whether FlashAttention-2 works here."),
+            ("unknown", "A: FlashAttention-2 could not be decided here."),
         ),
         (
             [cell(backend=Backend.SDPA_FLASH)],

@@ -191,7 +191,7 @@ def test_what_is_left_to_a_person_is_not_called_nothing(
 
 
 def test_what_is_lost_is_in_the_answer() -> None:
-    """Afterwards nothing is wrong, it said, above: does not work any more."""
+    """Afterwards no problem remains, it said, above: does not work any more."""
     proof = Proof(lost=("gpu[0] fa2 bf16",))
     text = plan_text.render(Plan(PlanOutcome.REPAIRS, TARGET, "pip", ACTIONS[:1], proof=proof))
     assert "nothing is wrong" not in text

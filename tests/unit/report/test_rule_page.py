@@ -332,7 +332,7 @@ def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Pat
 
 def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text()))
-    assert "No repair is known" in text
+    assert "There is no known repair" in text
     assert "It is {host.os}." in text
     assert "by example" not in text
 

@@ -49,7 +49,7 @@ def test_without_torch_that_is_what_is_said() -> None:
         ({**HEALTHY, "gpu.count": UNREAD}, "fadoctor could not read which GPU is here."),
         (
             {**HEALTHY, **A_GPU, "torch.version": UNREAD, "gpu[0].visible": False},
-            "It is not known which torch is here: ",
+            "fadoctor could not tell which torch is here: ",
         ),
         (
             {**HEALTHY, **A_GPU, "gpu.visible_count": 0, "gpu[0].visible": False},
@@ -70,7 +70,7 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
         for verdict in report.verdicts
     )
     name = report.recommendation.backend.value
-    where = "; whether it runs here is not known"
+    where = "; not verified for your versions"
     for measured, words in ((Measured.NOT_RUN, where), (Measured.PASSED, "")):
         verdicts = tuple(structs.replace(each, measured=measured) for each in unknown)
         said = render(structs.replace(report, findings=(), verdicts=verdicts), Style(width=200))
@@ -83,9 +83,9 @@ def test_problems_are_blamed_only_for_what_fails() -> None:
     report = diagnose(environment(complete({**HEALTHY, **A_GPU, **SERVED})), shipped())
     for predicted, overlays, words in (
         (Predicted.FAILS, (), ", once the problems are repaired."),
-        (Predicted.UNKNOWN, (), "; whether it runs here is not known."),
+        (Predicted.UNKNOWN, (), "; not verified for your versions."),
         (Predicted.UNKNOWN, ("--gpu T4",), "; add --driver to know whether it runs."),
-        (Predicted.UNKNOWN, ("--gpu T4", "--driver 550"), "; whether it runs here is not known."),
+        (Predicted.UNKNOWN, ("--gpu T4", "--driver 550"), "; not verified for your versions."),
     ):
         cells = tuple(structs.replace(each, predicted=predicted) for each in report.verdicts)
         said = render(structs.replace(report, verdicts=cells, overlays=overlays), Style(width=200))

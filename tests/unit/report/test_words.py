@@ -9,7 +9,7 @@ from fadoctor.model.verdict import Backend, Dtype, Recommendation
 from fadoctor.report.environment_text import with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.style import Style
-from fadoctor.report.words import pasted_settings
+from fadoctor.report.words import pasted_settings, use_text
 
 ADVICE = Recommendation(
     Dtype.FP16, Backend.SDPA_EFFICIENT,
@@ -33,6 +33,27 @@ HERE, GONE, OPEN = Known("4.57.1", "test"), Absent("test"), Unknown("not read", 
 def test_no_line_for_what_is_not_there(transformers: Fact, vllm: Fact, labels: list[str]) -> None:
     facts = {"transformers.version": transformers, "vllm.version": vllm}
     assert [label for label, _ in pasted_settings(ADVICE, facts)] == labels
+
+
+def test_a_file_that_asks_for_an_attention_alone_gets_the_words_of_transformers() -> None:
+    facts: dict[str, Fact] = {
+        "transformers.version": GONE,
+        "vllm.version": GONE,
+        "config.attention": HERE,
+    }
+    assert [label for label, _ in pasted_settings(ADVICE, facts)] == ["transformers"]
+
+
+def test_a_server_speaks_alone_and_its_line_is_a_command() -> None:
+    advice = Recommendation(
+        Dtype.BF16, Backend.FA4,
+        {"transformers": {"dtype": "torch.bfloat16"},
+         "sglang": {"--dtype": "bfloat16", "--attention-backend": "fa3"}}, "Why.",
+    )  # fmt: skip
+    facts: dict[str, Fact] = {"transformers.version": HERE, "sglang.version": HERE}
+    line = ("sglang 4.57.1", "--dtype bfloat16 --attention-backend fa3")
+    assert pasted_settings(advice, facts) == (line,)
+    assert use_text(advice.dtype, advice.backend, facts) == "Use bfloat16 in SGLang"
 
 
 @pytest.mark.parametrize(("width", "count"), [(80, 1), (40, 2)])

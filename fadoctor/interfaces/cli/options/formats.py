@@ -121,7 +121,7 @@ PlanOutput = Annotated[
     typer.Option(
         "--format",
         help="Output format of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
-        "notebook) describe the whole environment, to make it anew.",
+        "notebook) describe the whole environment, to recreate it.",
         rich_help_panel=_OUTPUT,
     ),
 ]

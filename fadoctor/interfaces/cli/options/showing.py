@@ -96,4 +96,4 @@ def _debug(more: str = "") -> Any:
 
 
 Debug = Annotated[bool, _debug()]
-CheckDebug = Annotated[bool, _debug(" and why each rule came out as it did")]
+CheckDebug = Annotated[bool, _debug(" and the reasons for each rule's outcome")]

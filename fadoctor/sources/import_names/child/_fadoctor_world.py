@@ -203,7 +203,7 @@ class World:
     def _execute(self, module: Module) -> None:
         if module.spec.kind == find.NAMESPACE:
             module.state = "done"
-            module.open = "a namespace, and modules come in other ways" if self.hooked else ""
+            module.open = "a namespace, which finds modules in other ways" if self.hooked else ""
             return
         if module.spec.kind == find.COMPILED:
             module.open, module.state = "compiled", "done"

@@ -140,7 +140,7 @@ def test_cells_of_two_rows_of_one_table_are_both_kept() -> None:
     scope.resolve("built.band")
     scope.resolve("here.band")
     assert [fact.reason for fact in scope.unknown_facts().values()] == [
-        "the tables have nothing about torch 2.4"
+        "the tables have no row for torch 2.4"
     ]
 
 

@@ -60,7 +60,7 @@ def test_how_keys_match(kind: str, text: Any, value: Any, matches: bool) -> None
     found = cell(words(kind, text), "c", k=value)
     assert isinstance(found, Known) is matches
     if not matches and not isinstance(value, tuple):
-        assert found == Unknown(f"the tables have nothing about k {value}", "matrix t")
+        assert found == Unknown(f"the tables have no row for k {value}", "matrix t")
 
 
 def test_a_star_matches_everything_also_in_a_range() -> None:
@@ -115,7 +115,7 @@ def test_cells_that_are_not_known() -> None:
         (
             "11",
             "linux",
-            Unknown("the tables have nothing about cuda 11, os linux", "matrix drivers"),
+            Unknown("the tables have no row for cuda 11, os linux", "matrix drivers"),
         ),
     ],
 )

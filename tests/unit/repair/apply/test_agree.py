@@ -89,7 +89,7 @@ def test_an_installer_that_refuses_everything_has_the_last_word() -> None:
 
 
 def test_a_silent_step_back_is_no_agreement() -> None:
-    """sglang 0.5.23 became 0.5.2 under «Afterwards nothing is wrong»."""
+    """sglang 0.5.23 became 0.5.2 under «Afterwards no problem remains»."""
     asked = Asked(lambda _: Verification(Answer.RESOLVES, "uv", ("torchtext 0.4.0",)))
     found = agreed(asked)
     assert found.plan.verification is not None

@@ -137,7 +137,7 @@ def test_a_plain_wheel_of_the_authors_goes_before_the_hub() -> None:
 def test_no_hub_forbids_it() -> None:
     found = plan(configured(ALONE), no_hub=True)
     assert installed(found) == ()
-    assert "nothing comes from the Hub" in found.wishes
+    assert "no kernel is fetched from the Hub" in found.wishes
     with pytest.raises(UsageError, match="--want hub-fa2 and --no-hub exclude each other"):
         plan(given(ALONE), want=("hub-fa2",), no_hub=True)
 

@@ -66,5 +66,5 @@ def test_what_is_left_to_a_person_is_said() -> None:
     environment = golden("linux-a100-healthy", **_CPU, **jetson("Orin", "8.7", "12.6"))
     found = plan(environment)
     assert not any(change.distribution == "torch" for change in found.changes)
-    assert any("known to run on this Jetson" in note for note in found.notes)
+    assert any("known torch build for this Jetson" in note for note in found.notes)
     assert any("JetPack" in action.text for action in found.actions)

@@ -162,7 +162,7 @@ def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str
     always = judged(tmp_path, f"{PEFT}transformers>=5\n{other}", "H100", "580.65")
     said = findings(always)["peft-hybrid-cache"]
     assert said.severity is Severity.WARNING
-    assert "Which transformers>=5 will be installed is not known" in said.message
+    assert "The release of transformers>=5 to be installed is unknown" in said.message
     assert said.message.endswith("this happens with every release that the tables know.")
     assert isinstance(always.planned.environment.fact("transformers.version"), Unknown)
     partly = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n{other}", "H100", "580.65"))

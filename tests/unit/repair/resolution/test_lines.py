@@ -133,7 +133,7 @@ def test_what_no_file_names_is_added_where_nothing_brings_it(tmp_path: Path) -> 
     facts: dict[str, Fact] = {"torch.requires": Known({"triton": "==3.3.1"}, "test")}
     found = lines_of(plan, Environment("0", plan.target, facts), [str(path)])
     assert found.rewrites[0].text == f"torch==2.7.1\n{FLASH}\n"
-    assert ["--python-version names" in note for note in found.notes] == [True, False]
+    assert ["name it with --python-version" in note for note in found.notes] == [True, False]
 
 
 def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:

@@ -104,8 +104,8 @@ def test_merges_of_merges_are_counted() -> None:
     [
         (b"bf16: true\nx: \0\n", "train.yaml:2: has a NUL byte"),
         (b"x" * (SIZE_LIMIT + 1), "larger than 2 MiB"),
-        (b"", "nothing in it is recognised"),
-        (b"hello: world\n", "nothing in it is recognised"),
+        (b"", "fadoctor found no setting in it"),
+        (b"hello: world\n", "fadoctor found no setting in it"),
     ],
 )
 def test_files_that_are_refused(tmp_path: Path, content: bytes, problem: str) -> None:

@@ -49,7 +49,7 @@ def test_what_is_none_of_the_words_says_nothing(text: str, tmp_path: object) -> 
     file = f"{tmp_path}/x.yaml"
     with open(file, "w", encoding="utf-8") as opened:  # noqa: PTH123
         opened.write(text)
-    with pytest.raises(UnknownKindError, match="nothing in it is recognised"):
+    with pytest.raises(UnknownKindError, match="fadoctor found no setting in it"):
         read_configurations([file])
 
 

@@ -160,7 +160,7 @@ COPY --from=builder {0} {0}
     assert wanted(read(given(text.format("/opt/venv")))) == {"torch": "==2.7.1"}
     other = read(given(text.format("/src/data")))
     assert wanted(other) == {}
-    assert "taken for no package" in other.notes[0]
+    assert "not treated as packages" in other.notes[0]
     assert other.facts["host.glibc"].value == "2.36"
 
 

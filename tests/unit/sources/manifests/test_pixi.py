@@ -69,7 +69,7 @@ def test_a_lock_of_format_5() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (LOCK.replace("version: 6", "version: 3"), "given:1 at `version`: a lock of a format"),
+        (LOCK.replace("version: 6", "version: 3"), "given:1 at `version`: a lock of an unknown"),
         (LOCK.replace("'1.0'", "new"), r"given:8 at `packages\[0\]`: 'new' is not a version"),
         (LOCK.replace("  name: a\n", ""), r"given:8 at `packages\[0\]`: a package without a name"),
         (LOCK.replace("pypi: a.whl\np", "pypi: b.whl\np"), "there is no record of this package"),

@@ -68,7 +68,7 @@ def test_every_form_of_line(tmp_path: Path) -> None:
     assert "secret" not in repr(found)
     assert "token" not in repr(found)
     assert not found.is_complete
-    assert ":10:1: what . holds is not known" in found.notes[0]
+    assert ":10:1: the contents of . are unknown" in found.notes[0]
 
 
 def test_what_a_tool_has_resolved_or_hashes_cover_is_complete(tmp_path: Path) -> None:

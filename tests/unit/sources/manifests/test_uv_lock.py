@@ -107,7 +107,7 @@ def test_a_lock(tmp_path: Path) -> None:
         ("version = 1\n", "version = 7\n", "uv.lock:1 at `version`: a format that is not known"),
         ('name = "torch"\n', 'name = "a b"\n', "uv.lock:30 at `package[2].name`: has no name"),
         ('version = "0.8.1"', 'version = "new"', ":10 at `package[0].version`: 'new' is no"),
-        ('source = { virtual = "." }', "source = 3", "uv.lock:46 at `package[3].source`: says not"),
+        ('source = { virtual = "." }', "source = 3", "uv.lock:46 at `package[3].source`: does not"),
         ('{ name = "triton"', '1, { name = "triton"', ":37 at `package[2].dependencies[0]`: "),
         ('name = "train"', 'name = "train', "uv.lock:44: no TOML"),
     ],

@@ -289,7 +289,7 @@ def test_no_tool_of_the_environment_is_run(tmp_path: Path, *, may_run: bool) -> 
     (root / "link").symlink_to(tmp_path / "venv/bin")
     facts = facts_of(root, never, target, PATH=f"{tmp_path}/venv/bin", CXX="/link/gcc")
     for name in (".ninja.version", ".gcc.version", ".gxx.version", ".nvcc.version", "[0].version"):
-        assert "lies in the environment" in reason(facts, name)
+        assert "is in the examined environment" in reason(facts, name)
 
 
 def test_what_conda_records_saves_the_run_of_its_tools(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_an_own_environment_without_the_stack_is_not_worth_a_look(tmp_path: Path
         (home / "lib/python3.11/site-packages" / name).mkdir()
     own = Own(str(home / "bin" / "python"), str(home), "/usr", "3.11.7")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(TargetError, match="own environment holds nothing of the stack"):
+    with pytest.raises(TargetError, match="own environment has no package of the stack"):
         find(tmp_path / "empty", own=own)
     assert find(tmp_path, TargetRequest(python=str(home)), own=own).label == str(home)
 
