@@ -76,12 +76,12 @@ def fault(plan: Plan, state: State) -> str:
     """Return what is wrong with a plan for a state, "" where nothing is."""
     if broken := broken_promise(plan):
         return broken
-    if plan.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
-        # A torch for a driver of CUDA 11 has no cuDNN of which it is known that it works.
-        spared = state.driver == DRIVERS[0] and all(
-            "sdpa-cudnn" in each for each in plan.proof.lost
-        )
-        proof = msgspec.structs.replace(plan.proof, lost=()) if spared else plan.proof
+    # A torch for a driver of CUDA 11 has no cuDNN of which it is known that it works: it is lost,
+    # and the plan says so.
+    lost = plan.proof.lost
+    without = state.driver == DRIVERS[0] and lost and all("sdpa-cudnn" in each for each in lost)
+    proof = msgspec.structs.replace(plan.proof, lost=()) if without else plan.proof
+    if without or plan.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING):
         return "" if proof.clean else f"not clean: {plan.proof}"
     if plan.proof.clean and not any(action.kind.is_run for action in plan.actions):
         return ""  # only warnings, for a person

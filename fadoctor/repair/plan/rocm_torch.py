@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.repair.plan.problem import Problem
 
-_COMES_ALONG = Unknown("torch for ROCm brings its own", AFTER)
+_COMES_ALONG = Unknown("torch for ROCm installs its own", AFTER)
 
 
 def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice, ...]:

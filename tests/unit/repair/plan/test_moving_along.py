@@ -63,7 +63,11 @@ def test_what_may_not_move_keeps_a_release_from_coming() -> None:
 def test_torchvision_of_a_blind_torch_goes_with_it() -> None:
     """The torch of PyPI has no code for this GPU, and the torchvision beside it has none either."""
     found = start("torch 2.6 with vision and audio", P100)
-    blind = {"torch.version": "2.9.0", "torch.cuda": "12.8", "torch.cuda.major": "12"}
+    blind: dict[str, str | dict[str, str]] = {
+        "torch.version": "2.9.0",
+        "torch.cuda": "12.8",
+        "torch.cuda.major": "12",
+    }
     blind |= {"torchvision.version": "0.24.0", "torchvision.requires": {"torch": "==2.9.0"}}
     facts = {**found.facts, **{name: Known(value, "test") for name, value in blind.items()}}
     found = beside(

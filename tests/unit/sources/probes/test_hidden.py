@@ -72,7 +72,7 @@ def test_a_checkout_on_pythonpath_hides_it_and_nobody_knows_its_version(machine:
     assert value(facts, "packages.hidden") == {"torch": "of unknown version instead of 2.8.0"}
     version = facts["torch.version"]
     assert isinstance(version, Unknown)
-    assert "comes first (PYTHONPATH)" in version.reason
+    assert "first on the path (PYTHONPATH)" in version.reason
 
 
 @pytest.mark.parametrize("what", ["torch/notes.txt", "src/model.py", "torch.py.bak"])
