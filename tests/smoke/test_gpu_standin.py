@@ -29,7 +29,15 @@ if any(word.endswith("_fadoctor_worker.py") for word in words):
 """
 
 
-@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.key)
+EACH = [  # the oldest and the newest; the others, too, where long tests run
+    pytest.param(
+        gpu, id=gpu.key, marks=[pytest.mark.long] if gpu not in (GPUS[0], GPUS[-1]) else []
+    )
+    for gpu in GPUS
+]
+
+
+@pytest.mark.parametrize("gpu", EACH)
 def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gpu) -> None:
     major, _, minor = gpu.capability.partition(".")
     text = SITE.format(folder=str(Path(__file__).parent), name=gpu.name, major=major, minor=minor)
