@@ -20,6 +20,7 @@ LOWEST_PYTHON = "3.10"
 _COMPILE = (
     "uv", "pip", "compile", "--quiet", "--universal", "--upgrade", "--python-version",
     LOWEST_PYTHON, "--extra", "dev", "--generate-hashes", "--no-annotate", "--no-header",
+    "--no-strip-extras",
     "--no-emit-index-url", "--no-emit-find-links", "--no-emit-package", "fadoctor",
     "pyproject.toml",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,28 @@ def test_it_has_a_hash_for_each_pin_and_no_address_or_option() -> None:
     blocks = re.findall(r"(?m)^[a-z].*(?:\n    --hash=sha256:[0-9a-f]{64}(?: \\)?)+$", text)
     assert len(blocks) == len(pins()) > 40
     assert not lock._ADDRESS.search(text)
+
+
+def test_what_is_asked_with_an_extra_is_pinned_with_it() -> None:
+    """pip 23 takes the newest release of ``coverage[toml]``, which the lock has no hash of."""
+    pinned = {(canonicalize_name(pin.name), extra) for pin in pins() for extra in pin.extras}
+    wanted = {
+        (canonicalize_name(each.name), extra)
+        for pin in pins()
+        for each in map(Requirement, required(pin.name))
+        if each.marker is None or each.marker.evaluate({"extra": ""})
+        for extra in each.extras
+    }
+    assert ("coverage", "toml") in wanted  # pytest-cov's
+    assert wanted <= pinned
+
+
+def required(name: str) -> list[str]:
+    """Return what a package requires, where it is installed here."""
+    try:
+        return metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        return []
 
 
 def test_the_test_command_installs_it_and_nothing_else() -> None:
