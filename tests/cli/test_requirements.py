@@ -90,6 +90,17 @@ def test_a_line_that_pip_builds_in_isolation_becomes_its_wheel(
     assert errors(run, options) == []
 
 
+def test_a_pair_that_pip_refuses_is_settled_by_the_release_that_comes(run: Run, file: Path) -> None:
+    file.write_text("torch==2.8.0\nxformers==0.0.30\n")
+    options = ("--requirements", str(file), *ASSUMED, "--want", "xformers")
+    assert "requirements-contradict" in errors(run, options[:-2])
+    shown = run("fix", "--dry-run", *options)
+    assert "Still wrong" not in shown.stdout
+    run("fix", "--write", *options)
+    assert file.read_text() == "torch==2.8.0\nxformers==0.0.32.post2\n"
+    assert errors(run, options[:-2]) == []
+
+
 MANIFESTS = (
     "transformer-engine[pytorch]==1.12\nflash-attn==2.6.3\n",
     "vllm==0.8.4\ntransformers==4.49.0\nhuggingface-hub==0.30.2\ntokenizers==0.21.1\n",

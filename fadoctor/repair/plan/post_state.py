@@ -20,6 +20,7 @@ from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
 from fadoctor.repair.plan.released import mapping_of
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.wheel_tags import UNFIT
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
@@ -209,11 +210,14 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
 
 
 def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
-    """Return what is wrong with lines of files, once one names a wheel by its address, or goes."""
-    if choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE):
-        return {}
+    """Return what is wrong with lines of files, once one names another release, a wheel, or goes.
+
+    Whether a release that comes goes with what else is asked for, its requirements say.
+    """
+    is_built = choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE)
+    settled = (CONTRADICTED,) if is_built else (CONTRADICTED, ISOLATED, ISOLATED_BY_NEW, UNFIT)
     changed: dict[str, Fact] = {}
-    for fact_name in (ISOLATED, ISOLATED_BY_NEW, UNFIT):
+    for fact_name in settled:
         told = mapping_of(facts.get(fact_name, _MET))
         if choice.distribution in told:
             left = {name: place for name, place in told.items() if name != choice.distribution}
