@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
 _UNFIT, _ISOLATED = "wheel-not-supported", "build-no-torch-isolation"
 
-UNFIT_WHEELS, ISOLATED_BUILDS = "packages.unfit_wheels", "packages.isolated_builds"
-MISTAKEN_NAMES = "packages.mistaken"
-READ_BY_NAME = (UNFIT_WHEELS, ISOLATED_BUILDS, MISTAKEN_NAMES)
+READ_BY_NAME = ("packages.unfit_wheels", "packages.isolated_builds", "packages.mistaken")
 """Mappings of which the entry of a backend's own distribution is an obstacle."""
 
 

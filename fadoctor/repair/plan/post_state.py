@@ -209,6 +209,10 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     return changed
 
 
+_NONE_LEFT = {ISOLATED: ISOLATED_KIND, ISOLATED_BY_NEW: ISOLATED_BY_NEW}
+"""Fact without an entry left -> the fact that is Absent then."""
+
+
 def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     """Return what is wrong with lines of files, once one names another release, a wheel, or goes.
 
@@ -222,9 +226,9 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         if choice.distribution in told:
             left = {name: place for name, place in told.items() if name != choice.distribution}
             changed[fact_name] = Known(left, AFTER)
-    for fact_name, kind in ((ISOLATED, ISOLATED_KIND), (ISOLATED_BY_NEW, ISOLATED_BY_NEW)):
-        if not mapping_of(changed.get(fact_name, _UNKNOWN)) and fact_name in changed:
-            changed[kind] = Absent(f"{AFTER}: a wheel by its address")
+    for emptied in [name for name, fact in changed.items() if not mapping_of(fact)]:
+        if emptied in _NONE_LEFT:
+            changed[_NONE_LEFT[emptied]] = Absent(f"{AFTER}: a wheel by its address")
     return changed
 
 

@@ -94,14 +94,14 @@ def _nvidia_count(world: World, reading: GpuReading) -> Fact:
     trouble = reading.trouble
     if trouble is None:
         return known(len(reading.gpus), reading.how)
-    listed = adapters(world)
+    listed, of_amd = adapters(world), amd_adapters(world)
     if trouble.obstacle is GpuListObstacle.HUNG or (
-        trouble.obstacle is GpuListObstacle.FAILED and (listed or not amd_adapters(world))
+        trouble.obstacle is GpuListObstacle.FAILED and (listed or not of_amd)
     ):
         return unknown(trouble.reason, reading.how)
     if listed:
         return unknown(f"{trouble.reason}, yet Windows lists {listed[0][0]}", reading.how)
-    if amd_adapters(world):
+    if of_amd:
         return known(0, f"{trouble.reason}; {REGISTRY} lists none")
     nodes = find_device_nodes(world) if world.os == "linux" else ()
     if trouble.obstacle is GpuListObstacle.NOT_INSTALLED:
