@@ -130,7 +130,7 @@ def cut_at_the_end(log: str, _place: int, _chance: random.Random) -> str:
 
 CHANGES: dict[str, tuple[Change, float]] = {
     "bar glued on": (bar_glued_on, 0.98),
-    "word dropped": (word_dropped, 0.89),
+    "word dropped": (word_dropped, 0.90),
     "word doubled": (word_doubled, 0.98),
     "innocent sentence added": (innocent_sentence_added, 0.98),
     "other report below": (other_report_below, 0.98),

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.cleaning import Line
 
 # File "C:\\Temp\\pip-install-ab\\flash-attn_00ff\\setup.py", line 171, in <module>
-_FRAME = compiled(r'File "(?P<path>[^"\n]{1,400})", line \d{1,7}, in (?P<function>\w{1,80})')
+# and, where a paste begins within a line: \triton\runtime\driver.py", line 8, in <module>
+_FRAME = compiled(
+    r'(?:File "|^)(?P<path>[^"\n]{1,400})", line \d{1,7}, in (?P<function>[\w<>]{1,80})'
+)
 # site-packages/triton/runtime/driver.py | pip-install-ab12/flash-attn_0123abcd.../setup.py
 _PACKAGE = compiled(
     r"(?:(?:site|dist)-packages/|pip-(?:install|wheel|req-build)-\w{1,20}/)"

@@ -13,7 +13,7 @@ from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import WORDS
 from fadoctor.model.verdict import Backend
 from fadoctor.syntax.patterns import compiled
@@ -89,13 +89,20 @@ def proved(
     shown = set()
     for finding in around.own.findings:
         line = _line_about(finding, loud)
-        if finding.severity is Severity.ERROR and line is not None:
+        if line is not None and (finding.severity is Severity.ERROR or _is_mismatch(finding)):
             shown.add(finding.rule_id)
             rule = rules[finding.rule_id]
             yield line_cause(rule, finding.message, line, consequences=finding.consequences)
     refused = _refused(loud, lines, around, knowledge)
     if refused is not None and refused[0].id not in shown:
         yield line_cause(*refused)
+
+
+def _is_mismatch(finding: Finding) -> bool:
+    """Return whether a warning says for certain that two packages do not go together."""
+    heads = {each.fact.partition(".")[0] for each in finding.evidence} & WORDS.keys()
+    is_sure = finding.confidence is Confidence.HIGH and finding.severity is Severity.WARNING
+    return is_sure and len(heads) > 1 and bool(heads - _GROUND)
 
 
 def _is_of_ggml(lines: tuple[Line, ...]) -> bool:

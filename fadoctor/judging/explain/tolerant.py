@@ -51,6 +51,9 @@ _RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 # Numbers vary from text to text.
 _VARIES = compiled(r"\d")
 
+# 7.0 | cu128
+_NUMBERS = compiled(r"\w{0,8}\d[\w.]{0,20}(?<!\.)")
+
 # at 128 | = 2.6
 _NUMBER = compiled(r"[ =:]{0,3}\d")
 
@@ -228,6 +231,8 @@ class _Rebuilder:
         if len(added) > ADDED or any(word.text in NEGATIONS for word in added) or (lost and added):
             return None
         meant = self._wording[self._mine[i].end : self._mine[j].start]
+        if lost and _VARIES.search(meant):
+            return _with_numbers(meant, own)
         return own if _VARIES.search(meant) and not lost else meant
 
     def _with_words_beside(self, i: int, j: int, own: str) -> str:
@@ -271,3 +276,12 @@ class _Rebuilder:
             return f"{end[: varies.start()]}{rest[number.end() - 1 :]}"
         follows = _FOLLOWED.match(rest) and (len(lost) > 1 or len(self._literal) <= SENTENCE)
         return None if follows or varies else f"{end} {rest.lstrip()}"
+
+
+def _with_numbers(meant: str, own: str) -> str | None:
+    """Return what is meant with the numbers of the line: none is made up that it does not say."""
+    numbers = _NUMBERS.findall(own)
+    if len(numbers) != len(_NUMBERS.findall(meant)):
+        return None
+    each = iter(numbers)
+    return _NUMBERS.sub(lambda _: next(each), meant)

@@ -86,6 +86,24 @@ _THERE = compiled(
 )
 _SATISFIED = "already satisfied"
 
+# I upgraded pytorch to 2.5.1 | xformers stayed at 0.0.26.post1
+_MOVED = tuple(
+    compiled(form, re.IGNORECASE)
+    for form in (
+        (
+            rf"(?<!\w)(?:up|down)(?:grad|dat)ed (?:my |the )?(?P<name>{NAME})"
+            rf"(?: from \S{{1,20}})? to v?{VERSION}(?!\w|\.\d)"
+        ),
+        (
+            rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|remain(?:ed|s)|(?:is )?(?:still|stuck))"
+            rf" (?:at|on) v?{VERSION}(?!\w|\.\d)"
+        ),
+    )
+)
+_MIGHT = compiled(
+    r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
+)
+
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
 _YOU_HAVE = compiled(
     rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {VERSION}\)",
@@ -153,11 +171,10 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
         yield from _of_files(line)
         if exact := [*_you_have(line)] or [*_fixed_forms(line)]:
             yield from exact
-        elif _SUCCESS in line.text or _SATISFIED in line.text:
-            form = _INSTALLED if _SUCCESS in line.text else _THERE
-            for found in islice(form.finditer(line.text), MOST):
-                yield _package(found["name"], found["version"], line)
+        elif listed := [*_listed(line)]:
+            yield from listed
         else:
+            yield from _moved(line)
             wished: dict[tuple[int, int], bool] = {}
             for claim, span in (*_plain(line), *_gpus(line, models, tables)):
                 if span not in wished:
@@ -212,6 +229,20 @@ def _of_files(line: PastedLine) -> Iterator[Claim]:
             machine = found["machine"] if system == "linux" else "amd64"
             for name, value in machine_facts(system, machine).items():
                 yield Claim(name, value, line.number, TOOL)
+
+
+def _listed(line: PastedLine) -> Iterator[Claim]:
+    """Yield what pip says that it installed, or that was there."""
+    for word, form in ((_SUCCESS, _INSTALLED), (_SATISFIED, _THERE)):
+        for found in islice(form.finditer(line.text), MOST) if word in line.text else ():
+            yield _package(found["name"], found["version"], line)
+
+
+def _moved(line: PastedLine) -> Iterator[Claim]:
+    """Yield the versions to which a person has moved packages, or at which they stayed."""
+    for found in (each for form in _MOVED for each in islice(form.finditer(line.text), MOST)):
+        if not _MIGHT.search(line.text[max(0, found.start() - 60) : found.start()]):
+            yield _package(found["name"], found["version"], line)
 
 
 def _you_have(line: PastedLine) -> Iterator[Claim]:

@@ -39,6 +39,11 @@ def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge) -> None:
     assert got == {name: [wanted[name]] for name in TOLD["told"]}
 
 
+def test_tellings_in_many_languages_get_their_cause(knowledge: Knowledge) -> None:
+    got = [(each["text"], found(knowledge, each["text"])[:1]) for each in TOLD["in_many_languages"]]
+    assert got == [(each["text"], [each["rule"]]) for each in TOLD["in_many_languages"]]
+
+
 @pytest.mark.parametrize("text", TOLD["silent"])
 def test_what_is_about_something_else_is_silent(knowledge: Knowledge, text: str) -> None:
     assert found(knowledge, text, notes=False) == []
