@@ -31,6 +31,7 @@ from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.packages import PACKAGES
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -45,6 +46,8 @@ CHOICES = 4
 """Most fixes that one question names."""
 
 _OR = "Or "
+# flash-attn, flash_attn_2_cuda, FlashAttention, FA2
+_FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
 
 
 class _Sorted:
@@ -54,6 +57,7 @@ class _Sorted:
         """Take what fixes see, the lines of a log, and those that are not the failure itself."""
         self._scope = scope
         self._shown = _shown(scope, log)
+        self._lines = log
         self._log = others
         self.proved: list[Fix] = []
         self.advice: list[Fix] = []
@@ -74,13 +78,20 @@ class _Sorted:
             self._put_open(template, aside, truth)
 
     def _put_open(self, template: FixTemplate, aside: Scope, truth: Truth) -> None:
-        is_of_others = truth is Truth.UNKNOWN and _is_of_others(self._scope, template)
+        is_of_others = truth is Truth.UNKNOWN and (
+            _is_of_others(self._scope, template) or self._is_unasked(template)
+        )
         if not _runs(template):
             rank = self.of_others if is_of_others else self.advice
             self._keep(_told(aside, template, self._shown), template, rank)
         elif not _is_tried(template, self._log) and not is_hopeless(template.steps, aside):
             waiting = self.waiting_for_others if is_of_others else self.waiting
             waiting.append((_title(aside, template), _deciding(aside, template)))
+
+    def _is_unasked(self, template: FixTemplate) -> bool:
+        """Return whether a fix brings FlashAttention, of which no line of the log speaks."""
+        is_flash = bool(template.brings) and all(each.value == "fa2" for each in template.brings)
+        return is_flash and bool(self._lines) and not any(map(_FLASH.search, self._lines))
 
     def _keep(self, fix: Fix | None, template: FixTemplate, rank: list[Fix]) -> None:
         if fix is None or not fix.steps:

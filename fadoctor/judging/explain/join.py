@@ -8,7 +8,13 @@ import msgspec
 
 from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.engine.scope import Scope
-from fadoctor.judging.explain.named_packages import importer_of, owner_of, package_of, packages_in
+from fadoctor.judging.explain.named_packages import (
+    importer_of,
+    owner_of,
+    package_of,
+    packages_in,
+    told_package,
+)
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.catalogue import CAUSES
 from fadoctor.model.environment import Environment
@@ -254,6 +260,8 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     is_of_one = bool({"package", "requirer", "extension"} & set(kinds))
     file = captures.get("file", "")
     owner = None if key or not is_of_one else owner_of(file, around.matrix)
+    if is_of_one and not key and not any(captures.values()):
+        key = told_package(cause.lines)
     if "extension" in kinds and not key and not file:
         key, owner = importer_of(cause.failure.text[: cause.match.start], around.matrix)
     if owner is not None:

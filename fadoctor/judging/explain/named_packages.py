@@ -6,11 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, WORDS
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.logs.cleaning import Line
 
 # /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
 _FOLDER = compiled(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
@@ -40,6 +43,18 @@ def package_of(text: str) -> str:
         if any(re.search(rf"(?<![A-Za-z0-9_]){re.escape(stem)}", text) for stem in stems):
             return key
     return "torch" if "/torch/lib/" in text else ""
+
+
+def told_package(lines: Iterable[Line]) -> str:
+    """Return the fact prefix of the one package with an extension that a person names, or ""."""
+    text = " ".join(line.text for line in lines)
+    told = {
+        key
+        for key in EXTENSIONS.keys() & WORDS.keys()
+        if key not in {"torch", "triton"}
+        and re.search(rf"(?i)(?<![A-Za-z])(?:{WORDS[key]})(?![A-Za-z])", text)
+    }
+    return told.pop() if len(told) == 1 else ""
 
 
 def importer_of(text: str, matrix: Matrix) -> tuple[str, Known | None]:

@@ -153,7 +153,12 @@ def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:
 
 def _words(knowledge: Knowledge) -> dict[str, re.Pattern[str]]:
     rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
-    return {_text(row["name"]): compiled(_text(row["pattern"]), re.IGNORECASE) for row in rows}
+    return {_text(row["name"]): _idea(_text(row["pattern"])) for row in rows}
+
+
+def _idea(pattern: str) -> re.Pattern[str]:
+    """Return the pattern of an idea; a name ends where the script changes: Mac에서 holds Mac."""
+    return compiled(pattern.replace(r"\b", r"(?a:\b)"), re.IGNORECASE)
 
 
 def _rows(knowledge: Knowledge) -> Iterator[_Row]:
