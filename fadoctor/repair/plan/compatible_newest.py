@@ -60,6 +60,10 @@ class Company:
         """What comes along in another release: what the one that goes requires is over."""
         return {each.distribution for each in self.followers.values()}
 
+    def knows(self, distribution: str) -> bool:
+        """Return whether any release of a distribution is known."""
+        return self.problem.session.candidates.helpers.knows(distribution)
+
     def newest(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, None where none is known to fit.
 
@@ -70,9 +74,9 @@ class Company:
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
 
-    def newest_whole(self, distribution: str) -> Choice | None:
+    def newest_whole(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, and that can have what it requires itself."""
-        found = self._fitting(distribution)[:_TRIED]
+        found = self._fitting(distribution, specifier)[:_TRIED]
         whole = [each for each in found if not self._lacks(each)]
         good = (each for each in whole if not self._is_warned_of(each))
         newest = next(iter(whole), None)

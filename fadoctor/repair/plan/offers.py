@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.knowledge.matrix.versions import is_in, parse_version
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 # transformers>=4.37, flash-attn==2.8.3
 _SPECIFIER = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})((?:[<>=!~]=?[^<>=!~,]{1,60},?){0,12})")
+_HIGHEST = re.compile(r"(?:^|,)<=([0-9][0-9A-Za-z.+!]{0,60})(?=,|$)")
+_EXACT = re.compile(r"(?:^|,)[=~]=")
 _LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
 
 
@@ -74,6 +78,24 @@ def offer(requirement: str, index: str = "") -> Choice | None:
     return Choice(
         package, ChoiceKind.INSTALL, requirement, version, requirement, index, facts=facts
     )
+
+
+def newest_in(name: str, specifier: str) -> Choice | None:
+    """Return the choice to let the installer take the newest release in a range."""
+    found = offer(f"{name}{specifier}")
+    return None if found is None else at_its_end(found)
+
+
+def at_its_end(choice: Choice) -> Choice:
+    """Return a choice of a range with the newest release that it admits, where it names that.
+
+    What older releases require is not asked for. Without an end no table knows which one comes.
+    """
+    specifier = choice.requirement.removeprefix(choice.distribution)
+    if choice.package in PACKAGES or _EXACT.search(specifier):
+        return choice
+    highest = _HIGHEST.search(specifier)
+    return msgspec.structs.replace(choice, version=highest[1] if highest else "")
 
 
 def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:
