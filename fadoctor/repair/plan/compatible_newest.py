@@ -60,10 +60,6 @@ class Company:
         """What comes along in another release: what the one that goes requires is over."""
         return {each.distribution for each in self.followers.values()}
 
-    def knows(self, distribution: str) -> bool:
-        """Return whether any release of a distribution is known."""
-        return self.problem.session.candidates.helpers.knows(distribution)
-
     def newest(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, None where none is known to fit.
 

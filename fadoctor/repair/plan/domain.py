@@ -134,15 +134,15 @@ def _stays(problem: Problem, package: str, environment: Environment) -> bool:
 
 
 def _computes_nothing(problem: Problem, package: str, environment: Environment) -> bool:
-    """Return whether a package for attention is not there, and has no kernels for any GPU here.
+    """Return whether a package is not there, and has no kernels for any GPU here.
 
-    One that is asked for by its name comes all the same, unless it is said that there is no GPU.
+    One for attention that is asked for by its name comes all the same, unless it is said that there is no GPU.
     """
-    if package not in ATTENTION:
-        return False
-    if package in problem.wishes.asked:
-        return not is_there(environment, package) and problem.is_without_gpu
     is_new = not is_there(environment, package)
+    if package not in ATTENTION:
+        return is_new and problem.is_without_gpu and problem.needs_gpu(package)
+    if package in problem.wishes.asked:
+        return is_new and problem.is_without_gpu
     gpus = problem.gpus if is_new else []
     return bool(gpus) and not is_of_use(problem.kernels, package, gpus)
 
@@ -231,7 +231,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         case packages.TRITON:
             found = list(candidates.triton(environment))
         case packages.FLASH_ATTN:
-            found = list(candidates.flash_attn(environment))
+            found = _same_release_first(list(candidates.flash_attn(environment)), problem)
             if wishes.allow_build:
                 matrix, tools = problem.session.matrix, wishes.with_tools
                 found += build_choices(environment, matrix, candidates, with_tools=tools)
@@ -250,6 +250,16 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     if package in REMOVABLE and there:
         found.append(remove(package))
     return found
+
+
+def _same_release_first(found: list[Choice], problem: Problem) -> list[Choice]:
+    """Return choices with another file of the release that is there as if none were newer.
+
+    Somebody chose that release: where it has a file that fits, no newer one has to come.
+    """
+    here = fact_text(problem.environment.fact(f"{packages.FLASH_ATTN}.version"), "")
+    same = [msgspec.structs.replace(each, age=0) for each in found if each.version == here]
+    return [*same, *(each for each in found if each.version != here)]
 
 
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
@@ -319,7 +329,8 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choic
     exact = None if asked.startswith("==") else company.newest(offer.distribution, asked)
     here = environment.fact(f"{offer.package}.version")
     if exact is None:
-        return offer if company.knows(offer.distribution) else at_its_end(offer)
+        is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
+        return offer if is_known else at_its_end(offer)
     if isinstance(here, Known) and here.value == exact.version:
         return offer
     return msgspec.structs.replace(exact, index=offer.index)

@@ -17,6 +17,7 @@ from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.packages import (
     ATTENTION,
+    COMPILED_BESIDE,
     FRAMEWORKS,
     ORDER,
     PACKAGES,
@@ -238,6 +239,17 @@ class Problem:
         return any(
             r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
         )
+
+    def needs_gpu(self, package: str) -> bool:
+        """Return whether a package computes on GPUs alone: a file for CUDA, or one that needs it.
+
+        What its newest release requires for attention has no kernels for a CPU.
+        """
+        if package in ATTENTION or package in COMPILED_BESIDE:
+            return True
+        newest = self.session.candidates.listed.every(package) if package in PLANNED else ()
+        needs = mapping_of(newest[0].facts[f"{package}.requires"]) if newest else {}
+        return any(package_of(name, name) in ATTENTION for name in needs)
 
     @property
     def is_without_gpu(self) -> bool:
