@@ -330,7 +330,8 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choic
     here = environment.fact(f"{offer.package}.version")
     if exact is None:
         is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
-        return offer if is_known else at_its_end(offer)
+        there = mapping_of(environment.fact("packages.installed"))
+        return offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
     if isinstance(here, Known) and here.value == exact.version:
         return offer
     return msgspec.structs.replace(exact, index=offer.index)

@@ -33,6 +33,7 @@ from fadoctor.repair.plan.contract_state import contract_packages
 from fadoctor.repair.plan.domain import decided_in_order, domain, packages_of
 from fadoctor.repair.plan.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.repair.plan.left_unmet import LeftUnmet, other_askers
 from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.name_bounds import NameBounds
 from fadoctor.repair.plan.offers import offers_of
@@ -98,6 +99,8 @@ class Problem:
         tabled = {*ORDER, *PLANNED, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
+        self.offers |= other_askers(self, self.offers)
+        self.left_unmet = LeftUnmet(self)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
         there += session.candidates.listed.drawn_by_frameworks(
             name
