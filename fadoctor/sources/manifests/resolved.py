@@ -82,17 +82,18 @@ def _summary(answer: Answer) -> str:
 def _contradicted(
     planned: Environment, manifests: tuple[Manifest, ...], answer: Answer, named: list[str]
 ) -> Environment:
-    """Return the environment with the resolver's refusal as what no release can meet."""
+    """Return the environment with the resolver's refusal, where the files show none themselves."""
+    planned = _told(planned, Known(f"{answer.by}: no solution", _SOURCE), "")
+    said = planned.facts.get(CONTRADICTED)
+    if isinstance(said, Known) and said.value:
+        return planned
     words = set(answer.refusal.replace("=", " ").replace("<", " ").replace(">", " ").split())
     name = next((each for each in named if each in words), named[0])
-    said = planned.facts.get(CONTRADICTED)
-    found = dict(said.value) if isinstance(said, Known) and isinstance(said.value, dict) else {}
-    found.setdefault(name, f"({answer.by}: {answer.refusal})")
+    found = {name: f"({answer.by}: {answer.refusal})"}
     at = tuple(r.place for m in manifests for r in m.requirements if r.name == name)
-    places = {**planned.places, CONTRADICTED: (*planned.places.get(CONTRADICTED, ()), *at)}
     facts: dict[str, Fact] = {**planned.facts, CONTRADICTED: Known(found, answer.by)}
-    planned = msgspec.structs.replace(planned, facts=facts, places=places)
-    return _told(planned, Known(f"{answer.by}: no solution", _SOURCE), "")
+    places = {**planned.places, CONTRADICTED: at}
+    return msgspec.structs.replace(planned, facts=facts, places=places)
 
 
 def _told(environment: Environment, fact: Fact, note: str) -> Environment:

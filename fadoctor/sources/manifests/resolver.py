@@ -71,10 +71,8 @@ def ask(question: Question, run: Run, environ: Mapping[str, str]) -> Answer:
         return Answer("", failure="neither uv nor pip is on PATH")
     with tempfile.TemporaryDirectory(prefix="fadoctor-") as folder:
         asked = _Asked(program, Path(folder), run, child_environment(environ, NO_COLOR="1"))
-        by = asked.name(question)
-        if not by.startswith(("uv ", "pip ")):
-            return Answer("", failure=by)
-        return asked.answer(question, by)
+        by, failure = asked.name(question)
+        return Answer(by, failure=failure) if failure else asked.answer(question, by)
 
 
 class _Asked:
@@ -84,20 +82,19 @@ class _Asked:
         self.program, self.folder, self.run, self.environ = program, folder, run, environ
         self.is_uv = Path(program).stem.lower() == "uv"
 
-    def name(self, question: Question) -> str:
-        """Return name and version, or why it cannot answer this question."""
+    def name(self, question: Question) -> tuple[str, str]:
+        """Return name and version, and why it cannot answer this question, "" where it can."""
         result = self._run((self.program, "--version"), 20.0)
         if not result.ok:
-            return printable(f"{Path(self.program).name} {result.describe()}", 200)
-        words = result.stdout.split()
+            return "uv" if self.is_uv else "pip", printable(result.describe(), 200)
         if self.is_uv:
-            return printable(f"uv {words[1]}" if len(words) > 1 else "uv of no version", 40)
+            return printable(" ".join(result.stdout.split()[:2]), 40), ""
         found = _OF_PIP.search(result.stdout)
         minor = ".".join(question.python.split(".")[:2])
         own = _OWN.get(sys.platform, "?")
         if found is None or found[2] != minor or not question.platform.startswith(own):
-            return "pip resolves for its own Python and system alone: install uv"
-        return f"pip {found[1]}"
+            return "pip", "it resolves for its own Python and system alone; uv for any"
+        return f"pip {found[1]}", ""
 
     def answer(self, question: Question, by: str) -> Answer:
         left_out: tuple[str, ...] = ()
@@ -196,7 +193,7 @@ def _pip_pins(text: str) -> dict[str, str]:
 
 
 def _refused(result: Result, by: str, left_out: tuple[str, ...]) -> Answer:
-    words = " ".join(result.stderr.split())
+    words = " ".join(result.stderr.split()).removeprefix("error: ")
     is_refused = result.ending is Ending.EXITED and (
         "No solution found" in words or "ResolutionImpossible" in words
     )
