@@ -81,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     if asked.step == "lock":
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            wanted = [e for e in environments(asked.folder) if not (asked.missing and _path(e).is_file())]
+            wanted = [
+                e for e in environments(asked.folder) if not (asked.missing and _path(e).is_file())
+            ]
             return int(not all(list(pool.map(locked, wanted))))  # one failure stops no other
     if asked.step == "judge":
         answers = judged(newer=asked.newer, folder=asked.folder)
