@@ -6,7 +6,8 @@ Usage: python -m tools.canaries lock | judge [--newer] FILE | hold | compare BEF
 of every lock as JSON, by the tables of this checkout; with ``--newer`` one package of each is a
 release that no table has. ``hold`` prints each alarm that is not written down beside its
 environment, with the tables as they are and with that release. ``--folder`` names other
-environments than those of the tests: ``tools/canaries/sixty``. ``compare`` prints what changed and ends with 1 where anything did.
+environments than those of the tests: ``tools/canaries/sixty``. ``compare`` prints what changed and
+ends with 1 where anything did.
 """
 
 from __future__ import annotations
