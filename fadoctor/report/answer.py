@@ -47,6 +47,7 @@ _HALF = (Dtype.BF16, Dtype.FP16)
 
 _REASON_LIMIT = 200
 
+_NO_GPU = "--gpu none"
 _MAY_FAIL = "may not work here"
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
@@ -253,6 +254,8 @@ def _of_backend(name: str, what: str, verdicts: Sequence[Verdict], report: Repor
 
 def _without_table(report: Report) -> GpuAnswer:
     facts = report.environment
+    if _NO_GPU in report.overlays:
+        return GpuAnswer(State.FAILS, "FlashAttention needs a GPU, and --gpu none means no GPU.")
     if isinstance(facts.get("torch.version"), Absent):
         without = "There is no torch here: no attention can run."
         about = (each.rule_id for each in report.findings if each.subject == "torch")

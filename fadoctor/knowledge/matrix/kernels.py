@@ -271,7 +271,9 @@ class Kernels:
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""
         other = distribution_version(self.environment, framework)
-        version = self.or_newest(framework) if framework in PACKAGES else other
+        is_unversioned = framework not in PACKAGES and isinstance(other, Absent)
+        version = Known(NEWEST, "newest") if is_unversioned else other
+        version = self.or_newest(framework) if framework in PACKAGES else version
         keys = {
             "framework": Known(framework, "asked"),
             "version": version,
