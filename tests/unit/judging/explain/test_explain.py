@@ -280,7 +280,7 @@ def test_comfyui_is_told_in_its_own_words(knowledge: Knowledge) -> None:
         (("sgl_kernel/__init__.py", "torch/_ops.py"), "Install the build of sglang-kernel for"),
         (
             ("transformers/a.py", "flash_attn/flash_attn_interface.py"),
-            "Install the flash-attn release",
+            "Install the flash-attn wheel",
         ),
     ],
 )
