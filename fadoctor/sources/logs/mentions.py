@@ -47,6 +47,7 @@ _WORDS = (
     "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
     "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
     "(you have ", "(found version ", "already satisfied", "detected cuda version",
+    "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
@@ -95,7 +96,7 @@ _MOVED = tuple(
             rf"(?: from \S{{1,20}})? to v?{VERSION}(?!\w|\.\d)"
         ),
         (
-            rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|remain(?:ed|s)|(?:is )?(?:still|stuck))"
+            rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|is (?:still|stuck))"
             rf" (?:at|on) v?{VERSION}(?!\w|\.\d)"
         ),
     )

@@ -29,6 +29,11 @@ def test_the_last_frame_speaks(knowledge: Knowledge, folder: str) -> None:
     assert loud(knowledge, log) == ["build-nvcc-missing"]
 
 
+def test_a_frame_that_begins_within_a_line_speaks(knowledge: Knowledge) -> None:
+    log = 'v\\Lib\\site-packages\\triton\\runtime\\driver.py", line 8, in _create_driver\n'
+    assert loud(knowledge, log) == ["triton-no-active-driver"]
+
+
 @pytest.mark.parametrize(
     "log",
     [

@@ -319,3 +319,12 @@ def test_what_a_program_proposes_was_not_tried(knowledge: Knowledge) -> None:
     assert not any("was tried" in step.text for step in finding.fixes[0].steps)
     (finding,) = explained(knowledge, f"$ vllm serve m --dtype=half\n{refusal}").findings
     assert finding.fixes[-1].id == "use-fp16"
+
+
+def test_flash_attention_is_asked_about_only_where_a_text_speaks_of_it(
+    knowledge: Knowledge,
+) -> None:
+    error = "ImportError: libcudart.so.11.0: cannot open shared object file: No such file\n"
+    (finding,) = explained(knowledge, f"vllm 0.2.1 and torch 2.1.0\n{error}").findings
+    assert finding.fixes[0].id == "matching-package"
+    assert "flash-attn" not in finding.fixes[0].title

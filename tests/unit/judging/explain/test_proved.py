@@ -22,6 +22,7 @@ def ids(knowledge: Knowledge, log: str) -> list[str]:
 
 BLACKWELL = "NVIDIA GeForce RTX 5090\ntorch 2.6.0+cu124\n"
 CPU = "NVIDIA GeForce RTX 4090\ntorch 2.8.0+cpu\n"
+XFORMERS = "torch==2.5.1+cu124\nxformers==0.0.26.post1\n"
 VOLTA = "Tesla V100-SXM2-32GB\ntorch 2.6.0+cu124\n"
 
 
@@ -35,6 +36,7 @@ VOLTA = "Tesla V100-SXM2-32GB\ntorch 2.6.0+cu124\n"
         (CPU, "My GPU is not used, CUDA does not work.", "torch-cpu-only"),
         (VOLTA, "FlashAttention does not work there.", "gpu-too-old-fa2"),
         (VOLTA, "FA2 crashes", "gpu-too-old-fa2"),
+        (XFORMERS, "xformers does not load any more.", "xformers-torch-mismatch"),
     ],
 )
 def test_a_complaint_beside_facts(

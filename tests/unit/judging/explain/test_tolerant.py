@@ -94,3 +94,16 @@ def test_every_wording_is_recognised_as_it_is(knowledge: Knowledge) -> None:
     words = one.text.split()
     lost = " ".join(words[:1] + words[2:])
     assert one.rule in {each.rule for each in tolerant.repaired([lost])}
+
+
+def test_no_number_is_made_up(knowledge: Knowledge) -> None:
+    tolerant = tolerant_of(load_pages(knowledge).wordings)
+    line = "WARNING: No libcudart.so found! Install CUDA or the cudatoolkit package"
+    assert [each.text for each in tolerant.repaired([line]) if "so.1" in each.text] == []
+
+
+def test_the_numbers_of_a_line_stay(knowledge: Knowledge) -> None:
+    tolerant = tolerant_of(load_pages(knowledge).wordings)
+    line = "GPUs with compute capability below 6.0 not supported."
+    texts = [each.text for each in tolerant.repaired([line])]
+    assert "GPUs with compute capability below 6.0 are not supported." in texts
