@@ -42,9 +42,10 @@ def render(knowledge: Knowledge) -> str:
     tables = sorted(knowledge.tables.items())
     total = sum(each.cells for found in held.values() for each in found)
     asked = sum(bool(held[name]) for name, _ in tables)
+    counted = f"{total:,} cells of {asked} tables were held."
+    others = f"{len(tables) - asked} tables have no program that holds them."
     lines = [
-        f"{total:,} cells of {asked} tables were held. "
-        + f"{len(tables) - asked} tables have no program that holds them.\n\n",
+        f"{counted} {others}\n\n",
         _COLUMNS,
         "|---|--:|--:|---|--:|--:|---|---|\n",
     ]
