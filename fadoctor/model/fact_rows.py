@@ -70,6 +70,7 @@ gpu[].vendor           | text    | gpu         | nvidia or amd
 gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
 gpu[].isa              | text    | derived     | the AMD GPU that programs take it for: gpu[].gfx, or what HSA_OVERRIDE_GFX_VERSION says
+gpu[].discrete         | boolean | derived     | an AMD GPU on a card, and not in a processor; Absent for NVIDIA's
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
 gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
