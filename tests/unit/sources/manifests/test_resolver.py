@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.model.fact import Fact, Known
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.sources.manifests.question import Question, Unaskable, question_of
+from fadoctor.sources.manifests.question import ResolverQuestion, Unaskable, question_of
 from fadoctor.sources.manifests.read import read_held
 from fadoctor.sources.manifests.resolver import ask
 
@@ -23,7 +23,7 @@ FACTS: dict[str, Fact] = {
 SOURCES_ONLY = "hint: Wheels are required for `flash-attn` because building from source is disabled"
 
 
-def asked(text: str, name: str = "requirements.txt") -> Question:
+def asked(text: str, name: str = "requirements.txt") -> ResolverQuestion:
     return question_of((read_held(name, text),), FACTS)
 
 
