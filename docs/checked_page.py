@@ -38,7 +38,8 @@ def render(knowledge: Knowledge) -> str:
     held: dict[str, list[Held]] = defaultdict(list)
     for each in read():
         held[each.table].append(each)
-    derived = {str(row["table"]) for row in knowledge.tables["refreshed"].rows}
+    days = knowledge.tables.get("refreshed")
+    derived = {str(row["table"]) for row in days.rows} if days else set()
     tables = sorted(knowledge.tables.items())
     total = sum(each.cells for found in held.values() for each in found)
     asked = sum(bool(held[name]) for name, _ in tables)
