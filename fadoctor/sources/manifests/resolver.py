@@ -43,7 +43,9 @@ _NOT_LISTED = re.compile(r"requirement ([\w.-]{1,100})[^\n]{0,200}\(from version
 # pip 24.0 from /usr/lib/python3/dist-packages/pip (python 3.12)
 _OF_PIP = re.compile(r"pip (\S{1,30}) from .{1,500} \(python (\d{1,2}\.\d{1,3})\)")
 _UNPROVED = re.compile(
-    r"wheels|source|not found in|network|offline|connection|timed? ?out|certificate", re.IGNORECASE
+    r"wheels|source|not found in|no versions? of|network|offline|connection|timed? ?out"
+    r"|certificate",
+    re.IGNORECASE,
 )
 """Words with which a refusal may have another reason than what packages require of each other."""
 
