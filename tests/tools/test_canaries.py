@@ -98,5 +98,10 @@ def test_an_alarm_that_nobody_wrote_down_is_told(
         "environments:\n  - {name: a, finds: [right, gone]}\n", "utf-8"
     )
     answer: cli.Answer = {"findings": ["error right (x)", "warning new (x)", "note small (x)"]}
-    monkeypatch.setattr(cli, "judged", lambda *, newer, folder: {} if newer else {"a": answer})
+
+    def judged(*, newer: bool, folder: Path) -> dict[str, cli.Answer]:
+        assert folder == tmp_path
+        return {} if newer else {"a": answer}
+
+    monkeypatch.setattr(cli, "judged", judged)
     assert list(cli.unexpected(tmp_path)) == ["a: new", "a: no gone"]
