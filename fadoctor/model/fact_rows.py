@@ -106,6 +106,7 @@ packages.hidden_how    | list    | packages    | how these come first: PYTHONPAT
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
+packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
 packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does

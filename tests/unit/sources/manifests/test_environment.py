@@ -279,3 +279,12 @@ def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:
     given = ("--python-version 3.12",)
     assumed = planned(tmp_path, lock.replace("{}", ">=3.13"), overlays=given)
     assert value(assumed, "python.version") == "3.12.3"
+
+
+def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
+    """Regression: a lock for aarch64 Linux was said to lack xformers, which unsloth needs on x86."""
+    text = "unsloth==2026.10.9\n"
+    here = value(planned(tmp_path, text), "unsloth.requires")
+    there = value(planned(tmp_path, text, **{"host.platform": "linux_aarch64"}), "unsloth.requires")
+    assert "xformers" in here
+    assert set(here) - set(there) == {"xformers"}
