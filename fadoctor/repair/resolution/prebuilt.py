@@ -66,10 +66,9 @@ class Prebuilt:
             return {}
         forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
         wanted = wanted_of(there)
-        if wanted is None and text_of(there, "torch.build") == "rocm":
-            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)}
         if wanted is None or forced:
-            return {}
+            of_rocm = text_of(there, "torch.build") == "rocm"
+            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)} if of_rocm else {}
         asked = (newest or str(version.value), wanted)
         if asked not in self._found:
             self._found[asked] = self._judged(*asked)
