@@ -247,7 +247,7 @@ class Kernels:
             "dtype": Known(dtype.value, "asked"),
         }
         rows = self.matrix.find("kernel-support-needs", keys)
-        return support_of(rows) if rows.rows else Support(Absent("nothing is said of it"))
+        return support_of(rows) if rows.rows else Support(Absent("no row of the table"))
 
     def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what the kernels of a backend can do, whatever else is here."""
