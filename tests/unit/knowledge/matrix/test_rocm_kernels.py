@@ -178,3 +178,14 @@ def test_a_cell_that_fails_says_what_is_missing_and_how_to_get_it(
     found = support(gfx, cell, aotriton, **facts)
     assert answer(found) == "fails"
     assert says in found.note
+
+
+def test_a_gpu_for_which_torch_may_have_no_code_is_no_promise() -> None:
+    """It was "works" in sdpa-math, and no source said whether that torch has code for gfx1103."""
+    facts: dict[str, Any] = {"torch.rocm_unsure": ("gfx1103",)}
+    found = support("gfx1103", "sdpa-math fp16", "0.12.0", **facts)
+    assert answer(found) == "unknown"
+    assert isinstance(found.answer, Unknown)
+    assert "has code for gfx1103" in found.answer.reason
+    assert answer(support("gfx1100", "sdpa-math fp16", "0.12.0", **facts)) == "works"
+    assert answer(support("gfx1103", "sdpa-cudnn fp16", "0.12.0", **facts)) == "fails"
