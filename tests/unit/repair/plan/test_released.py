@@ -5,11 +5,6 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.repair.plan.released import can_agree, just_before
-from tests.states.starts import start
-from tests.unit.repair.plan.problems import plan
-
-A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "550.54.15")
-
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
@@ -33,12 +28,3 @@ def test_whether_a_version_may_be_in_both(first: str, second: str, *, expected: 
 )
 def test_a_version_just_before_another(version: str, before: str) -> None:
     assert just_before(version) == before
-
-
-def test_two_that_exclude_each_other_by_a_third_package_are_not_planned_together() -> None:
-    """Of protobuf one took releases below 4 alone, and the other none of these: uv refused."""
-    found = plan(start("empty", A100), want=("vllm==0.19.1", "unsloth==2025.3.19"))
-    chosen = {change.distribution for change in found.changes}
-    assert not {"vllm", "unsloth"} <= chosen
-    alone = plan(start("empty", A100), want=("vllm==0.19.1",))
-    assert "vllm" in {change.distribution for change in alone.changes}
