@@ -64,15 +64,23 @@ def computing_gpus(environment: Environment) -> list[Gpu]:
     """Return the visible GPUs without those that stand beside others for a display.
 
     A GPU without tensor cores beside one that has them is not what people compute on, nor is one
-    of AMD, such as a processor's, beside one of NVIDIA under a torch with CUDA.
+    of AMD, such as a processor's, beside one of NVIDIA under a torch with CUDA, nor a processor's
+    beside a card of AMD.
     """
-    gpus = visible_gpus(environment)
+    gpus = _without_processors(environment, visible_gpus(environment))
     if isinstance(environment.fact("torch.cuda"), Known):
         of_nvidia = [gpu for gpu in gpus if isinstance(gpu.capability, Known)]
         gpus = [gpu for gpu in gpus if not gpu.is_amd] if of_nvidia else gpus
     facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
     has = [fact.value if isinstance(fact, Known) else None for fact in facts]
     return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
+
+
+def _without_processors(environment: Environment, gpus: list[Gpu]) -> list[Gpu]:
+    """Return the GPUs without those in a processor, where a card of AMD is beside them."""
+    facts = [environment.facts.get(f"{gpu.subject}.discrete") for gpu in gpus]
+    said = [fact.value if isinstance(fact, Known) else None for fact in facts]
+    return [g for g, card in zip(gpus, said, strict=True) if card is not False or True not in said]
 
 
 def distribution_version(environment: Environment, name: str) -> Fact:
@@ -248,7 +256,9 @@ class Kernels:
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
             return Support(Unknown("no source says whether it works", "matrix kernel-support"))
-        return support_of(rows)
+        found, version = support_of(rows), self.or_newest(self.package(backend))
+        # of an unknown release only what no release can do is sure
+        return Support(version) if isinstance(version, Unknown) and not found.fails else found
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
         """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""
@@ -259,6 +269,8 @@ class Kernels:
                 "version": self.or_newest(self.package(backend)),
                 "cc": gpu.capability,
             }
+            if isinstance(keys["version"], Unknown):
+                del keys["version"]
             rows = self.matrix.find("kernel-support", keys)
             known = all(isinstance(fact, Known) for fact in keys.values())
             self._kernels[asked] = rows if known or rows.none is None else rows.none
@@ -267,7 +279,9 @@ class Kernels:
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""
         other = distribution_version(self.environment, framework)
-        version = self.or_newest(framework) if framework in PACKAGES else other
+        is_unversioned = framework not in PACKAGES and isinstance(other, Absent)
+        version = Known(NEWEST, "newest") if is_unversioned else other
+        version = self.or_newest(framework) if framework in PACKAGES else version
         keys = {
             "framework": Known(framework, "asked"),
             "version": version,
