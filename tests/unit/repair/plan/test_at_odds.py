@@ -19,8 +19,9 @@ def told(first: str, second: str) -> list[str]:
 
 def test_ranges_that_exclude_each_other_are_told() -> None:
     """Each release of vLLM pins one compressed-tensors: two of them stand for two packages."""
-    assert "vllm requires compressed-tensors==0.9.2, and there is compressed-tensors ==0.10.2 for vllm" in (
-        told("vllm==0.8.3", "vllm==0.9.2")
+    assert (
+        "vllm requires compressed-tensors==0.9.2, and there is compressed-tensors ==0.10.2 for vllm"
+        in (told("vllm==0.8.3", "vllm==0.9.2"))
     )
 
 

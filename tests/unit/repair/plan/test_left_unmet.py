@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from fadoctor.model.fact import Known
@@ -17,7 +19,7 @@ def planned(distribution: str, version: str, needs: dict[str, str], **there: str
     """Return what a plan changes beside a package of no catalogue."""
     before = start("transformers that asks for kernels that are gone", H100)
     installed = dict(before.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
-    facts = {
+    facts: dict[str, Any] = {
         "packages.installed": {**installed, distribution: version, **there},
         "requirer.count": 1,
         "requirer[0].distribution": distribution,
@@ -37,7 +39,7 @@ def test_what_it_requires_in_vain_is_a_step_where_a_fix_installs_it() -> None:
 
 
 def test_where_others_refuse_that_it_moves_itself() -> None:
-    """transformers 4.57 takes no huggingface-hub 1: an older datasets takes the one that is here."""
+    """transformers 4.57 takes no huggingface-hub 1: an older datasets takes the one here."""
     needs = {"huggingface-hub": "<3.0,>=1.31.0"}
     found = planned("datasets", "5.2.0", needs)
     assert "huggingface-hub" not in found

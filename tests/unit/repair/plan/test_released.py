@@ -6,6 +6,7 @@ import pytest
 
 from fadoctor.repair.plan.released import can_agree, just_before
 
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
