@@ -28,9 +28,10 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     if not proof.missed:
         return
     yield from _unknown_releases(problem)
-    yield from _no_files(problem)
+    without_files = tuple(_no_files(problem))
+    yield from without_files
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
-        yield from _without_gpu(problem)
+        yield from () if without_files else _without_gpu(problem)
         return
     platform = problem.platform
     if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
