@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.verdicts.audience import serves
-from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
