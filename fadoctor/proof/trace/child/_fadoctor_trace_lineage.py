@@ -34,6 +34,9 @@ from _fadoctor_trace_origin import (
 from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
+__tracebackhide__ = True
+"""For pytest: our frames are no place of an error."""
+
 _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _TENSOR = torch.Tensor

@@ -26,6 +26,9 @@ from _fadoctor_trace_patches import Patches, alike_of, placed, tell_script
 from _fadoctor_trace_record import Record
 from _fadoctor_trace_refusals import Refusals
 
+__tracebackhide__ = True
+"""Asks pytest to leave our frames out: an error of the patient's stands where it is raised."""
+
 _DYNAMO = "torch._dynamo.eval_frame"
 _MAKERS = ("from_numpy", "frombuffer", "from_dlpack", "_utils._rebuild_tensor")
 
@@ -222,6 +225,7 @@ class Tracer:
         alike: list[Any] = []
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True  # its globals may be those of the original
             if is_compiling():
                 return original(*args, **kwargs)
             if alike and asked_by_others(self.modes, args, kwargs):
