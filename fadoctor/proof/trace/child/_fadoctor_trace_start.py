@@ -15,6 +15,7 @@ import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
+from _fadoctor_trace_again import Again
 from _fadoctor_trace_compiled import Compiled, Scripted, asks_whether_compiling
 from _fadoctor_trace_graphs import Graphs
 from _fadoctor_trace_hide import hide_our_frames
@@ -81,6 +82,7 @@ class Tracer:
         self.fault = watch.fault
         self.watch = watch
         self.names = frames.Names()
+        self.again = Again(record)
         self.is_compiling = asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
         self.lineage.entered = self._entered
