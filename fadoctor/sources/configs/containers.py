@@ -270,10 +270,11 @@ def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[C
     """Yield the command that words make, or those of the script that a shell is given."""
     names = [posixpath.basename(word.text) for word in words]
     if names[0] in _SHELLS and len(words) > 1:
-        given = next((w for w in words[1:] if not w.text.startswith("-")), None)
-        if given is not None and any(char.isspace() for char in given.text):
-            node = Node(given.text, given.line, given.column)
-            yield from _script(source, node, held)
+        at = next((at for at, w in enumerate(words) if at and not w.text.startswith("-")), 0)
+        if at and any(char.isspace() for char in words[at].text):
+            node = Node(words[at].text, words[at].line, words[at].column)
+            for command in _script(source, node, held):
+                yield _filled(command, tuple(words[at + 2 :]))  # after the name of the script
             return
     if words[0].text.startswith("--") and not of_image(held.image):
         for command in _optional(words):
@@ -286,6 +287,15 @@ def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[C
         yield msgspec.structs.replace(
             command, words=whole, variables=(*held.variables, *command.variables)
         )
+
+
+def _filled(command: ConfigCommand, given: tuple[ConfigWord, ...]) -> ConfigCommand:
+    """Return a command with the arguments of its script in the place of ``"$@"``."""
+    words = [each for word in command.words for each in (given if word.text in _ALL else (word,))]
+    return msgspec.structs.replace(command, words=tuple(words)) if given else command
+
+
+_ALL = ("${@}", "${*}", "$@", "$*")
 
 
 def _script(source: Source, node: Node, held: _Held) -> Iterator[ConfigCommand]:
