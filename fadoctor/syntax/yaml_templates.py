@@ -9,7 +9,7 @@ import re
 
 _LENGTH_LIMIT = 1 << 20
 # {{- if .Values.gpu }}, {{ include "chart.labels" . | nindent 4 }}, {{ .key }}: value
-_ALONE = re.compile(r"^([ \t]{0,200}(?:-[ \t]{1,200})?)\{\{[^\n]*$", re.MULTILINE)
+_ALONE = re.compile(r"^([ \t]{0,200}(?:-[ \t]{1,200})?)\{\{(?!\{)[^\n]*\}\}[^\n]*$", re.MULTILINE)
 # {{/* a comment
 #      of several lines */}}
 _COMMENT = re.compile(r"\{\{-?[ \t]{0,20}/\*.{0,20000}?\*/[ \t]{0,20}-?\}\}", re.DOTALL)

@@ -183,3 +183,23 @@ eval:
 
 def test_what_make_works_out_itself_is_no_command() -> None:
     assert facts(("Makefile", MAKEFILE))["weights_dtype"] == "bf16"
+
+
+ARGUMENTS_OF_A_SCRIPT = """\
+containers:
+  - image: trainer:1
+    command: ["/bin/bash", "-c"]
+    args:
+      - |
+        prepare data
+        exec trl sft "$@"
+      - "--"
+      - "--attn_implementation=flash_attention_2"
+      - "--bf16"
+"""
+
+
+def test_a_script_is_given_the_arguments_after_its_name() -> None:
+    found = facts(("job.yaml", ARGUMENTS_OF_A_SCRIPT))
+
+    assert (found["attention"], found["dtype"]) == ("flash_attention_2", "bf16")
