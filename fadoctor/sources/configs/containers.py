@@ -135,6 +135,20 @@ _HOLDS_FILE = re.compile(
 def _commands(source: Source) -> Iterator[ConfigCommand]:
     for command, _ in _with_images(source):
         yield command
+    for document in _embedded(source):
+        for key, node in document.mapping.items():
+            if key.lower() in _ENGINES and node.mapping:
+                yield _of_section(_ENGINES[key.lower()], node)
+
+
+def _of_section(image: str, node: Node) -> ConfigCommand:
+    """Return the command that a section of an engine comes to: ``vllm: {max-model-len: 4096}``."""
+    words = [ConfigWord(image, node.line, node.column)]
+    for key, value in node.mapping.items():
+        if value.scalar is not None:
+            word = _word(value)
+            words.append(msgspec.structs.replace(word, text=f"--{key}={word.text}"))
+    return ConfigCommand(tuple(words))
 
 
 def _with_images(source: Source) -> Iterator[tuple[ConfigCommand, str]]:
@@ -212,8 +226,11 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
         if node is not None:
             words += _words(source, node)
     yield from _given(source, by_key)
+    image = by_key.get("image")
     if words:
         yield from _started(source, words, held)
+    elif image is not None and of_image(held.image):  # it starts what it is made for
+        yield ConfigCommand((ConfigWord(held.image, image.line, image.column),), held.variables)
     elif any(key in by_key for key in _ENVIRONMENT) and (
         own := [each for each in held.variables if is_asked(each[0])]
     ):

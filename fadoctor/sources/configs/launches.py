@@ -62,6 +62,8 @@ _IMAGES = {
     "huggingface/text-generation-inference": "server", "openmmlab/lmdeploy": "server",
 }  # fmt: skip
 """Images that take the arguments of a server -> the kind whose reader knows them."""
+# us-docker.pkg.dev/.../gcr.io/huggingface-text-generation-inference-cu121.2-1.ubuntu2204.py310
+_MIRRORED = re.compile(r"/huggingface-text-generation-inference[\w.-]{0,100}(?::[\w.-]{1,128})?$")
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -118,7 +120,9 @@ def _image_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
 def of_image(name: str) -> str:
     """Return whose arguments an image takes, "" of one that starts nothing that is known."""
     found = _IMAGE.fullmatch(name)
-    return _IMAGES.get(found[1].lower(), "") if found else ""
+    if found and (kind := _IMAGES.get(found[1].lower())):
+        return kind
+    return "server" if _MIRRORED.search(name) else ""
 
 
 def given_variables(words: tuple[ConfigWord, ...]) -> list[tuple[str, ConfigWord]]:

@@ -204,7 +204,6 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
     [
         ("RUN pip install x\n", "given:1 at `RUN`: found before the first FROM"),
         ("# nothing\n", "given:1: no FROM"),
-        (PYTORCH + "RUNS pip\n", "given:2 at `RUNS`: no instruction of a Dockerfile"),
         (PYTORCH + "!!\n", "given:2: no instruction of a Dockerfile"),
         ("FROM a b\n", "given:1 at `FROM`: not as FROM is written"),
         (PYTORCH + "ENV A=1 B\n", "given:2 at `ENV`: not as ENV is written"),
