@@ -237,6 +237,8 @@ class Installs:
         for word in (*given.plain, *given.values(("-e", "--editable"))):
             asked = self.wish(word)
             found += [msgspec.structs.replace(asked, index=index)] if asked else []
+        number = 0 if given.flags & ALONE else self.tally.command()
+        found = [msgspec.structs.replace(each, command=number) for each in found]
         self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)
 
     def isolated(
