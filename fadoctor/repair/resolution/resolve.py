@@ -85,8 +85,11 @@ class Resolver:
         needs = self._needs(chosen)
         bounds = [self._asked(package), *needs.get(package, ())]
         candidates = self.versions.of(package, ",".join(filter(None, bounds)))
-        if self._loosely and not candidates:
-            candidates = self.versions.of(package, self._asked(package))
+        for bound in (*needs.get(package, ()), "") if self._loosely else ():
+            if candidates:
+                break  # what one of them requires comes rather than what none does
+            both = ",".join(filter(None, (self._asked(package), bound)))
+            candidates = self.versions.of(package, both)
         for version in candidates:
             self._steps -= 1
             if self._steps < 0:

@@ -79,6 +79,10 @@ def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
         script.add(name, call, meaning.text(call.value), call)
 
 
+# AutoModelForCausalLM, AutoPeftModelForCausalLM; not AutoDraftModel or AutoAWQForCausalLM of others
+_AUTO = re.compile(r"Auto(?:Peft)?Model(?:For\w{1,60})?")
+
+
 def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if _NO_MODEL.search(owner):
         script.take(call, ("padding_side",), "config.padding_side", meaning.text)
@@ -96,7 +100,7 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    is_its = root == "transformers" or owner.startswith("Auto")
+    is_its = root == "transformers" or _AUTO.fullmatch(owner) is not None
     say_arguments(script, call, is_renamed=is_its and not owner.startswith("Flax"))
 
 
