@@ -249,3 +249,9 @@ def test_it_is_known_by_name() -> None:
     assert not recognises("Dockerfile.md", "# how\n")
     assert not recognises("Dockerfile.txt", "FROM a\n")
     assert not recognises("docker-compose.yml", "services:\n")
+
+
+def test_a_line_that_is_no_instruction_is_noted() -> None:
+    manifest = read(given(PYTORCH + "pip install vllm\nRUN pip install einops==0.8.0\n"))
+    assert wanted(manifest)["einops"] == "==0.8.0"
+    assert any("no instruction of a Dockerfile: pip install vllm" in n for n in manifest.notes)
