@@ -1,4 +1,4 @@
-"""Requirements that a project keeps in a file beside it: ``requirements.txt`` of its ``setup.py``."""
+"""Requirements that a project keeps in a file beside it: ``requirements.txt``."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Requirement(msgspec.Struct, frozen=True):
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
     command: int = 0
-    """Which command of several names it, counted from 1: its installer heeds all of them at once."""
+    """Which command names it, counted from 1: an installer heeds all of one at once."""
 
 
 class Setting(msgspec.Struct, frozen=True):

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 KIND = "setup.py"
 _WANTED = frozenset(("setup",))
-# open("requirements.txt"), "requirements/base.txt"
-_LIST = re.compile(r"[\"']((?:[\w.-]{1,80}/){0,4}(?:requirements?|base)[\w.-]{0,60}\.(?:txt|in))[\"']")
+# the name of a list in quotes: requirements.txt, requirements/base.txt
+_LIST = re.compile(
+    r"[\"']((?:[\w.-]{1,80}/){0,4}(?:requirements?|base)[\w.-]{0,60}\.(?:txt|in))[\"']"
+)
 _NAMES = ("setup", "setuptools.setup", "distutils.core.setup")
 
 

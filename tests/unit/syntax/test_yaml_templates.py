@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fadoctor.model.errors import InputError
-from fadoctor.syntax.tree import Node
 from fadoctor.syntax.yaml_templates import without_templates
 from fadoctor.syntax.yaml_tree import read_yaml
+
+if TYPE_CHECKING:
+    from fadoctor.syntax.tree import Node
 
 CHART = """\
 {{- if .Values.enabled }}

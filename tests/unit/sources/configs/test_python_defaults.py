@@ -174,9 +174,10 @@ transformers.AutoModel.from_pretrained("m", torch_dtype=a.torch_dtype)
 
 CLASSES = (
     "import torch\nfrom transformers import AutoModel\n"
-    'class Server:\n    def __init__(self, path, attention="flash_attention_2", dtype="bfloat16"):\n'
+    "class Server:\n"
+    '    def __init__(self, path, attention="flash_attention_2", dtype="bfloat16"):\n'
     "        self.attention = attention\n"
-    '        self.model = AutoModel.from_pretrained(path, attn_implementation=attention)\n{}'
+    "        self.model = AutoModel.from_pretrained(path, attn_implementation=attention)\n{}"
 )
 
 

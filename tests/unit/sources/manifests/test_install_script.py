@@ -183,6 +183,8 @@ def test_what_comes_alone_replaces_nothing(option: str) -> None:
 
 
 def test_each_command_has_a_number_of_its_own() -> None:
-    text = "pip install torch==2.5.1\npip install vllm==0.6.5 einops\npip install triton --no-deps\n"
+    text = (
+        "pip install torch==2.5.1\npip install vllm==0.6.5 einops\npip install triton --no-deps\n"
+    )
     found = {each.name: each.command for each in script(text).requirements}
     assert found == {"torch": 1, "vllm": 2, "einops": 2, "triton": 0}

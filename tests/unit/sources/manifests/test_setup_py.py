@@ -95,7 +95,7 @@ def test_the_lists_that_setuptools_reads(tmp_path: Path) -> None:
 
 
 def test_a_blank_before_a_marker_may_be_missing() -> None:
-    text = '[project]\ndependencies = ["x @ git+https://h/x.git@1; python_version > \'3\'"]\n'
+    text = "[project]\ndependencies = [\"x @ git+https://h/x.git@1; python_version > '3'\"]\n"
     found = by_name(read_source(given(text, "pyproject.toml")))["x"]
 
     assert (found.url, found.marker) == ("git+https://h/x.git@1", 'python_version > "3"')
