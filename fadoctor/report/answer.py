@@ -84,7 +84,8 @@ def answers_of(report: Report) -> tuple[GpuAnswer, ...]:
     """
     if not is_tabled(report):
         return with_cause(report, [_without_table(report)])
-    answers = [_of_gpu(report, gpu) for gpu in gpus_of(report)]
+    idle = left_out(report)
+    answers = [_of_gpu(report, gpu) for gpu in gpus_of(report) if gpu not in idle]
     found: dict[str, GpuAnswer] = {}
     for each in with_cause(report, answers):
         found.setdefault(each.sentence, each)
@@ -102,6 +103,16 @@ def is_tabled(report: Report) -> bool:
 def gpus_of(report: Report) -> tuple[str, ...]:
     """Return the GPUs of the table; the CPU, on which a run may have passed, is none."""
     return tuple(dict.fromkeys(each.gpu for each in report.verdicts if each.gpu != CPU))
+
+
+def left_out(report: Report) -> frozenset[str]:
+    """Return a display's GPUs and their like: what is recommended fails there, not everywhere."""
+    advice = report.recommendation
+    chosen = advice and (advice.backend, advice.dtype)
+    mine = [each for each in report.verdicts if (each.backend, each.dtype) == chosen]
+    states = {each.gpu: state_of(each) for each in mine if each.gpu != CPU}
+    failing = frozenset(gpu for gpu, state in states.items() if state is State.FAILS)
+    return failing if State.WORKS in states.values() else frozenset()
 
 
 def state_on(report: Report, gpu: str) -> State:

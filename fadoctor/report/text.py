@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.judging.verdicts.audience import serves
+from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.report.answer import State, answers_of, is_flash, is_tabled
+from fadoctor.report.answer import State, answers_of, is_flash, is_tabled, left_out
 from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
@@ -33,6 +35,7 @@ _STATES = {
 }
 
 _NOT_KNOWN = "; not verified for your versions"
+_VENDOR = re.compile(r"gpu\[\d{1,4}\]\.vendor")
 _NO_DRIVER = "; add --driver to know whether it runs"
 
 
@@ -78,6 +81,7 @@ def _use(report: Report) -> str:
         for verdict in report.verdicts
         if verdict.backend is advice.backend
         and verdict.dtype is advice.dtype
+        and verdict.gpu not in left_out(report)
         and verdict.measured is not Measured.PASSED
     ]
     said = {verdict.predicted for verdict in mine}
@@ -87,9 +91,17 @@ def _use(report: Report) -> str:
         later = ", once the errors are repaired"
     else:
         assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
-        why = _NO_DRIVER if "--gpu" in assumed and "--driver" not in assumed else _NOT_KNOWN
+        asks = "--gpu" in assumed and "--driver" not in assumed and _may_have_driver(report)
+        why = _NO_DRIVER if asks else _NOT_KNOWN
         later = why if Predicted.UNKNOWN in said else ""
     return f"{use_text(advice.dtype, advice.backend, report.environment)}{later}"
+
+
+def _may_have_driver(report: Report) -> bool:
+    """Return whether a driver of NVIDIA has a say: AMD's GPUs have none."""
+    facts = report.environment.items()
+    vendors = {fact_text(fact, "") for name, fact in facts if _VENDOR.fullmatch(name)}
+    return vendors != {"amd"}
 
 
 def _must_install(report: Report) -> bool:
