@@ -1,0 +1,36 @@
+"""What comes today where torch and a package that pins it are both open: who is decided first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.fact import Known
+from fadoctor.repair.resolution.resolver_worlds import come_today, picks
+from tests.unit.repair.plan.problems import session
+from tests.unit.sources.manifests.test_environment import planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def came(folder: Path, text: str) -> dict[str, str]:
+    found = come_today(planned(folder, text), session().matrix)
+    names = ("torch", "vllm")
+    facts = {name: found.fact(f"{name}.version") for name in names}
+    return {name: str(fact.value) for name, fact in facts.items() if isinstance(fact, Known)}
+
+
+def test_what_stands_before_torch_is_decided_before_it(tmp_path: Path) -> None:
+    first, last = came(tmp_path, "vllm\ntorch\n"), came(tmp_path, "torch\nvllm\n")
+
+    assert first["vllm"] == came(tmp_path, "vllm\n")["vllm"]
+    assert version_key(first["torch"]) < version_key(last["torch"])
+    assert last.get("vllm") != first["vllm"]
+
+
+@pytest.mark.parametrize("text", ["vllm\ntorch\n", "torch\nvllm\n"])
+def test_nothing_is_picked_where_the_order_decides(text: str, tmp_path: Path) -> None:
+    assert picks(planned(tmp_path, text), session().matrix) == {}
