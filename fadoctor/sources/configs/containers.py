@@ -29,9 +29,10 @@ from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
-from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, walk
+from fadoctor.syntax.tree import Node, walk
 from fadoctor.syntax.yaml_documents import read_documents
 from fadoctor.syntax.yaml_tree import read_yaml
+from fadoctor.syntax.yaml_walk import descend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,10 +58,10 @@ _SHELLS = ("sh", "bash", "zsh", "dash")
 
 
 class _Held(NamedTuple):
-    node: Node
-    image: str
-    variables: Variables
-    depth: int
+    """What the mappings above have said."""
+
+    image: str = ""
+    variables: Variables = ()
 
 
 def recognises(source: Source) -> bool:
@@ -154,32 +155,15 @@ def _of_section(image: str, node: Node) -> ConfigCommand:
 def _with_images(source: Source) -> Iterator[tuple[ConfigCommand, str]]:
     """Yield the commands, each with the image in which it runs."""
     for document in _documents(source):
-        waiting = [_Held(document, "", (), 0)]
-        met = 0
-        seen: set[int] = set()  # an alias leads to what was read before
-        while waiting and met < NODE_LIMIT:
-            held = waiting.pop()
-            met += 1
-            if id(held.node.value) in seen:
-                continue
-            seen.add(id(held.node.value))
-            if held.node.mapping:
-                held = _inside(held)
-                for command in _of_mapping(source, held):
-                    yield command, held.image
-            below = (*held.node.mapping.values(), *held.node.items)
-            if held.depth < DEPTH_LIMIT:
-                waiting += [
-                    _Held(each, held.image, held.variables, held.depth + 1)
-                    for each in reversed(below)
-                    if isinstance(each.value, dict | tuple)
-                ]
+        for node, held in descend(document, _Held(), _inside):
+            for command in _of_mapping(source, node, held):
+                yield command, held.image
 
 
-def _inside(held: _Held) -> _Held:
-    """Return a mapping with the image and the variables that it names itself."""
+def _inside(mapping: Node, _key: str, held: _Held) -> _Held:
+    """Return what holds within a mapping: with the image and the variables that it names itself."""
     image, variables = held.image, list(held.variables)
-    for key, node in held.node.mapping.items():
+    for key, node in mapping.mapping.items():
         if key.lower() in _IMAGES and isinstance(node.scalar, str):
             image = node.scalar
         elif key.lower() in _IMAGES and node.get("repository") is not None:
@@ -189,7 +173,7 @@ def _inside(held: _Held) -> _Held:
             image = _ENGINES.get(str(named.scalar).lower(), image)
         elif key.lower() in _ENVIRONMENT:
             variables += _variables(node)
-    return _Held(held.node, image, tuple(variables), held.depth)
+    return _Held(image, tuple(variables))
 
 
 def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
@@ -212,9 +196,9 @@ def _word(node: Node) -> ConfigWord:
     return ConfigWord(text, node.line, node.column, is_quoted=True)
 
 
-def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
+def _of_mapping(source: Source, mapping: Node, held: _Held) -> Iterator[ConfigCommand]:
     """Yield the commands of one mapping; its variables are those of each of them."""
-    by_key = {key.lower(): node for key, node in held.node.mapping.items()}
+    by_key = {key.lower(): node for key, node in mapping.mapping.items()}
     for key in _SCRIPTS:
         node = by_key.get(key)
         for text in (node, *node.items) if node is not None else ():
