@@ -7,13 +7,10 @@ arguments they are where the command names no program.
 from __future__ import annotations
 
 import posixpath
-import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.model.errors import InputError
 from fadoctor.sources.configs import settings
 from fadoctor.sources.configs.given_commands import (
     ConfigCommand,
@@ -26,18 +23,17 @@ from fadoctor.sources.configs.given_commands import (
 from fadoctor.sources.configs.kinds import LMDEPLOY, SGLANG, VLLM
 from fadoctor.sources.configs.launches import OPTIONS, find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
-from fadoctor.syntax.tree import Node, walk
-from fadoctor.syntax.yaml_documents import read_documents
-from fadoctor.syntax.yaml_tree import read_yaml
+from fadoctor.syntax.tree import Node
+from fadoctor.syntax.yaml_documents import first_line, read_documents, read_embedded
 from fadoctor.syntax.yaml_walk import descend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.sources.configs.intent import Configuration, Intent
+    from fadoctor.sources.configs.source import Source
 
 KIND = "container"
 _SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands")
@@ -115,22 +111,8 @@ def _documents(source: Source) -> Iterator[Node]:
 
 
 def _embedded(source: Source) -> Iterator[Node]:
-    """Yield the documents that stand as texts: ``train.yaml`` of a ConfigMap, ``serveConfigV2``."""
     for document in _documents(source):
-        for path, node in walk(document):
-            if _HOLDS_FILE.search(path[-1]) and isinstance(node.scalar, str):
-                before = "\n" * (_first_line(source, node) - 1)
-                with suppress(InputError):
-                    found = read_yaml(Source(source.name, before + node.scalar))
-                    if found is not None and found.mapping:
-                        yield found
-
-
-_HOLDS_FILE = re.compile(
-    r"\.(?:ya?ml|json)$|(?:config|conf|settings|values|options|engine_?args)(?:v\d{1,2})?$",
-    re.IGNORECASE,
-)
-"""Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
+        yield from read_embedded(source, document)
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:
@@ -250,7 +232,7 @@ def _optional(words: list[ConfigWord]) -> Iterator[ConfigCommand]:
 def _words(source: Source, node: Node) -> list[ConfigWord]:
     """Return the words of a command: of a list each as it is, of a text as the shell splits it."""
     if isinstance(node.scalar, str):
-        return words_of(source, node.scalar, _first_line(source, node))
+        return words_of(source, node.scalar, first_line(source.text, node))
     words = [_word(item) for item in node.items if item.scalar is not None]
     # a list whose items hold several words each: "--dtype bfloat16"
     return [
@@ -258,13 +240,6 @@ def _words(source: Source, node: Node) -> list[ConfigWord]:
         for word in words
         for text in (word.text.split() if word.text.startswith("--") else [word.text])
     ]
-
-
-def _first_line(source: Source, node: Node) -> int:
-    """Return the line where a text begins: below its key, where it is a block."""
-    rows = source.text.split("\n")
-    row = rows[node.line - 1] if 0 < node.line <= len(rows) else ""
-    return node.line + bool(re.search(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$", row))
 
 
 def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[ConfigCommand]:
@@ -300,6 +275,6 @@ _ALL = ("${@}", "${*}", "$@", "$*")
 
 
 def _script(source: Source, node: Node, held: _Held) -> Iterator[ConfigCommand]:
-    line = _first_line(source, node)
+    line = first_line(source.text, node)
     for command in text_commands(source, str(node.scalar), line, held.variables):
         yield msgspec.structs.replace(command, variables=(*held.variables, *command.variables))

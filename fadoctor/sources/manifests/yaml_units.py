@@ -14,7 +14,7 @@ import msgspec
 
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.syntax.yaml_documents import read_documents
+from fadoctor.syntax.yaml_documents import read_documents, read_embedded
 from fadoctor.syntax.yaml_walk import descend
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def read_units(source: Source) -> list[Unit]:
         unit = _of_mapping(source, node, key, held, rows)
         return _Held(unit, unit.variables, unit.image)
 
-    for document in read_documents(source):
+    documents = list(read_documents(source))
+    within = [each for document in documents for each in read_embedded(source, document)]
+    for document in (*documents, *within):
         for _, held in descend(document, _Held(), enter):
             unit = held.owner
             if unit is not None and (unit.rows or unit.wishes) and unit not in found:
