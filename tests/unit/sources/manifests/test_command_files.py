@@ -7,7 +7,7 @@ import pytest
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.command_files import read, recognises
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, Manifest
-from tests.unit.sources.manifests.given import given
+from tests.unit.sources.manifests.given import by_name, given, wanted
 
 
 def of(text: str, name: str = "task.yaml") -> Manifest:
