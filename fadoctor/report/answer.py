@@ -14,6 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.report.doubt import doubt_of, lacks_driver
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ _HALF = (Dtype.BF16, Dtype.FP16)
 
 _REASON_LIMIT = 200
 
-_NO_DRIVER = "--gpu was given without --driver"
-"""Why a cell is open whose kernel is there."""
+_NO_GPU = "--gpu none"
+_MAY_FAIL = "may not work here"
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
 
@@ -219,38 +220,42 @@ def _of_gpu(report: Report, gpu: str) -> GpuAnswer:
         mine = [each for each in half if each.backend is backend]
         if not mine or (backend in _OF_HUB and State.WORKS not in map(state_of, mine)):
             continue
-        answer = _of_backend(f"{name}: ", what, mine, _of_hardware(report))
+        answer = _of_backend(f"{name}: ", what, mine, report)
         if answer.state is State.WORKS and _is_assumed(report):
             later = f"{answer.sentence.rstrip('.')} once it is installed."
             return msgspec.structs.replace(answer, sentence=later)
         return answer
     state = max(map(state_of, half), key=list(State).index, default=State.UNKNOWN)
+    if state is State.FAILS:
+        return GpuAnswer(state, f"{name}: no attention works here.", _reasons(half))
     tail = {
         State.WORKS: "attention works without it",
-        State.FAILS: "no other attention works either",
         State.UNKNOWN: "whether another attention works is unknown",
     }[state]
+    if state is State.UNKNOWN and (cause := doubt_of(report, half)) is not None:
+        return GpuAnswer(state, f"{name}: attention {_MAY_FAIL}. {headline(cause)}.")
     sentence = f"{name}: {_without_flash(report)}; {tail}."
-    return GpuAnswer(state, sentence, _reasons(half) if state is State.FAILS else ())
+    return GpuAnswer(state, sentence)
 
 
 def _reasons(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(rule for each in verdicts for rule in each.because))
 
 
-def _of_backend(
-    name: str, what: str, verdicts: Sequence[Verdict], of_hardware: frozenset[str]
-) -> GpuAnswer:
+def _of_backend(name: str, what: str, verdicts: Sequence[Verdict], report: Report) -> GpuAnswer:
     states = {each.dtype: state_of(each) for each in verdicts}
     works = [dtype.value for dtype in _HALF if states.get(dtype) is State.WORKS]
     if works:
         return GpuAnswer(State.WORKS, f"{name}{what} works in {' and '.join(works)}.")
     if State.UNKNOWN in states.values():
-        if all(_NO_DRIVER in each.detail for each in verdicts):
+        if (cause := doubt_of(report, verdicts)) is not None:
+            return GpuAnswer(State.UNKNOWN, f"{name}{what} {_MAY_FAIL}. {headline(cause)}.")
+        if lacks_driver(verdicts):
             how = "supports this GPU; add --driver to know whether it runs"
             return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
         return GpuAnswer(State.UNKNOWN, f"{name}{what} could not be decided here.")
     because = _reasons(verdicts)
+    of_hardware = _of_hardware(report)
     if all(of_hardware.intersection(each.because) for each in verdicts):
         return GpuAnswer(
             State.FAILS, f"{name}{what} cannot run on this GPU.", because, is_explained=True
@@ -260,6 +265,8 @@ def _of_backend(
 
 def _without_table(report: Report) -> GpuAnswer:
     facts = report.environment
+    if _NO_GPU in report.overlays:
+        return GpuAnswer(State.FAILS, "FlashAttention needs a GPU, and --gpu none means no GPU.")
     if isinstance(facts.get("torch.version"), Absent):
         without = "There is no torch here: no attention can run."
         about = (each.rule_id for each in report.findings if each.subject == "torch")

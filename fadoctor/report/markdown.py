@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import server_of
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
@@ -83,9 +82,7 @@ def _report(report: Report) -> Iterator[str]:
         yield escape(blame)
     yield from map(escape, report.not_looked)
     if (advice := report.recommendation) is not None:
-        use = f"Use {advice.dtype.value} with {advice.backend.value}"
-        if server_of(report.environment):
-            use = use_text(advice.dtype, advice.backend, report.environment)
+        use = use_text(advice.dtype, advice.backend, report.environment)
         yield f"**{use}.** {escape(advice.why)}"
         settings = [
             f"- {escape(label)}: {code_span(text)}"

@@ -22,8 +22,14 @@ from fadoctor.report.page import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_ENTITIES = {"<": "&lt;", "|": "&#124;", "~": "&#126;", "&": "&amp;", "$": "&#36;", "=": "&#61;"}
+"""What GitHub's Markdown escapes by a backslash, and the site's does not."""
+
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~&$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")
 _AT_START = re.compile(r"([0-9]{1,9})?([#+=.)-])")
+_NESTED = "    "
+"""How far a list in a list is indented: the site's Markdown wants four spaces."""
+
 _LINK_SAFE = ":/?#[]@!$&'*+,;=%~"
 """Characters that a link keeps; the rest, brackets and spaces among them, is percent-encoded."""
 
@@ -35,7 +41,11 @@ def render(page: Page) -> str:
 
 def escape(text: str) -> str:
     r"""Return a text of one line that Markdown shows as it is: ``a*b`` -> ``a\*b``."""
-    return _SPECIAL.sub(r"\\\g<0>", printable(text, TEXT_LIMIT))
+    return _SPECIAL.sub(lambda found: _escaped(found[0]), printable(text, TEXT_LIMIT))
+
+
+def _escaped(char: str) -> str:
+    return _ENTITIES.get(char, f"\\{char}")
 
 
 def _block(block: Block) -> str:
@@ -54,13 +64,15 @@ def _items(items: tuple[Item, ...], numbered: bool, indent: str) -> Iterator[str
     for index, item in enumerate(items, 1):
         mark = f"{index}. " if numbered else "- "
         yield f"{indent}{mark}{_line(item.spans)}"
-        yield from _items(item.items, False, indent + " " * len(mark))
+        yield from _items(item.items, False, f"{indent}{_NESTED}")
 
 
 def _line(spans: Spans) -> str:
     """Return one line; what would begin a heading, a list or a rule is escaped too."""
     text = "".join(map(_inline, spans)).strip()
-    return _AT_START.sub(r"\1\\\2", text, count=1) if _AT_START.match(text) else text
+    if (found := _AT_START.match(text)) is None:
+        return text
+    return f"{found[1] or ''}{_escaped(found[2])}{text[found.end() :]}"
 
 
 def _inline(span: Span) -> str:

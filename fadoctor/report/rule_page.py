@@ -30,6 +30,7 @@ from fadoctor.report.page import (
     spans,
 )
 from fadoctor.report.rule_examples import messages_of, other_messages, wrong_and_right
+from fadoctor.report.setting_lines import setting_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +78,7 @@ def build_page(
         Heading(rule.title, 1),
         *(Heading(each.line) for each in messages[:1]),
         Paragraph(_wrong(rule, example_message(file, knowledge))),
-        *_repairs(rule),
+        *_repairs(rule, knowledge),
         *_check(rule),
         Heading("Why"),
         Paragraph(spans(rule.why)),
@@ -177,7 +178,7 @@ def _case_items(file: RuleFile) -> Iterator[Item]:
             yield Item(spans(f"{word}: {'; '.join(names[:CASES_SHOWN])}{more}"))
 
 
-def _repairs(rule: Rule) -> Iterator[Block]:
+def _repairs(rule: Rule, knowledge: Knowledge) -> Iterator[Block]:
     yield Heading("What to do")
     if not rule.fixes:
         yield Paragraph(spans("There is no known repair by a command or a setting."))
@@ -185,15 +186,16 @@ def _repairs(rule: Rule) -> Iterator[Block]:
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))
     for fix in rule.fixes:
-        yield from _repair(rule, fix)
+        yield from _repair(rule, fix, knowledge)
 
 
-def _repair(rule: Rule, fix: FixTemplate) -> Iterator[Block]:
+def _repair(rule: Rule, fix: FixTemplate, knowledge: Knowledge) -> Iterator[Block]:
     yield Heading(fix.title + (_SAFE if fix.safety is Safety.SAFE else ""), 3)
     commands = [line for step in fix.steps for line in _typed(step)]
     if commands:
         yield PageCommand(tuple(commands))
-    rest = [Item(part) for step in fix.steps if not _typed(step) for part in _step(step)]
+    rest = [item for step in fix.steps for item in setting_items(step.settings, knowledge)]
+    rest += [Item(part) for step in fix.steps if not _typed(step) for part in _step(step)]
     rest += [Item(spans(step.advice)) for step in fix.steps if _typed(step) and step.advice]
     if fix.when:
         words = ConditionWords(with_rows(rule, fix)).condition(fix.when)
@@ -229,8 +231,6 @@ def _step(step: StepTemplate) -> Iterator[Spans]:
             yield spans(f"{word} ", *joined([code(item) for item in items], " "), index)
     if step.setting:
         yield spans("setting: ", code(step.setting))
-    for topic, value in step.settings.items():
-        yield spans("setting: ", f"{topic} ", code(value), ", in the words of the framework")
     if step.system:
         yield spans("run by hand: ", code(step.system))
     if step.advice:

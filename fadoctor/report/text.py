@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.judging.verdicts.audience import serves
-from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
 from fadoctor.report.answer import State, answers_of, is_flash, is_tabled, left_out
 from fadoctor.report.blame import blame_text
+from fadoctor.report.doubt import doubt_of, lacks_driver, why_no_advice
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.verdict_table import gpu_names, print_table, reasons
@@ -34,8 +33,8 @@ _STATES = {
     State.UNKNOWN: ("?", "?", "yellow"),
 }
 
+_REPAIRED = ", once the problems are repaired"
 _NOT_KNOWN = "; not verified for your versions"
-_VENDOR = re.compile(r"gpu\[\d{1,4}\]\.vendor")
 _NO_DRIVER = "; add --driver to know whether it runs"
 
 
@@ -86,22 +85,19 @@ def _use(report: Report) -> str:
     ]
     said = {verdict.predicted for verdict in mine}
     if Predicted.FAILS in said:
-        later = ", once the problems are repaired"
+        later = _REPAIRED
     elif (Predicted.UNKNOWN in said or serves(report.environment)) and _must_install(report):
         later = ", once the errors are repaired"
     else:
-        assumed = {overlay.partition(" ")[0] for overlay in report.overlays}
-        asks = "--gpu" in assumed and "--driver" not in assumed and _may_have_driver(report)
-        why = _NO_DRIVER if asks else _NOT_KNOWN
-        later = why if Predicted.UNKNOWN in said else ""
+        later = _what_is_open(report, mine) if Predicted.UNKNOWN in said else ""
     return f"{use_text(advice.dtype, advice.backend, report.environment)}{later}"
 
 
-def _may_have_driver(report: Report) -> bool:
-    """Return whether a driver of NVIDIA has a say: AMD's GPUs have none."""
-    facts = report.environment.items()
-    vendors = {fact_text(fact, "") for name, fact in facts if _VENDOR.fullmatch(name)}
-    return vendors != {"amd"}
+def _what_is_open(report: Report, verdicts: list[Verdict]) -> str:
+    """Return what keeps it from being known: a problem below, the driver, or the releases."""
+    if doubt_of(report, verdicts) is not None:
+        return _REPAIRED
+    return _NO_DRIVER if lacks_driver(verdicts) else _NOT_KNOWN
 
 
 def _must_install(report: Report) -> bool:
@@ -210,11 +206,7 @@ class _Page(Paper):
         """Say why nothing is recommended, where a table was asked for."""
         if not is_tabled(report):
             return
-        if any(verdict.predicted is Predicted.FAILS for verdict in report.verdicts):
-            text = "Nothing works yet: first repair what is wrong below."
-        else:
-            text = "No recommendation: no known attention works on this GPU."
-        self.line(text, "bold", indent=2)
+        self.line(why_no_advice(report), "bold", indent=2)
 
     def closing(self, report: Report) -> None:
         for error in report.rule_errors:

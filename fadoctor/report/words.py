@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import SERVERS, framework_of, server_of
+from fadoctor.judging.verdicts.audience import ALONE, SERVERS, framework_of, server_of
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import CALLED, LLAMAFACTORY, SGLANG, TRANSFORMERS, VLLM
 from fadoctor.model.rules_version import rules_version
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return frameworks that are there -> how they are named, with their version.
 
-    The one whose words are spoken is first, and a server alone. Where it is not known of any
-    whether it is there, all are returned. A file that only asks for an attention or a dtype speaks
-    the words of transformers.
+    The one whose words are spoken is first, and a server or ComfyUI alone. Where it is not known of
+    any whether it is there, all are returned. A file that only asks for an attention or a dtype
+    speaks the words of transformers.
     """
     versions = {name: facts.get(f"{name}.version") for name in advice.settings}
     here = {name: each.value for name, each in versions.items() if isinstance(each, Known)}
@@ -32,7 +32,7 @@ def frameworks_here(advice: Recommendation, facts: Mapping[str, Fact]) -> dict[s
     first = framework_of(facts)
     if first in versions:
         label = named.pop(first, first)
-        return {first: label} if first in SERVERS else {first: label, **named}
+        return {first: label} if first in ALONE else {first: label, **named}
     asks = any(isinstance(facts.get(each), Known) for each in ("config.attention", "config.dtype"))
     if asks and not (named or open_):
         open_ = [name for name in (TRANSFORMERS,) if name in versions]
@@ -59,7 +59,7 @@ def setting_text(framework: str, settings: dict[str, str]) -> str:
 def _setting(framework: str, name: str, value: str) -> str:
     """Return one setting: of a command line, of YAML, or an argument or variable."""
     if name.startswith("--"):
-        return f"{name} {value}"
+        return f"{name} {value}".rstrip()
     return f"{name}: {value}" if framework == LLAMAFACTORY else f"{name}={value}"
 
 
@@ -99,21 +99,21 @@ def becomes_text(advice: Recommendation, facts: Mapping[str, Fact] = _NO_FACTS) 
     How its own package comes out stands in the answer and in the table.
     """
     taken = advice.flash_attention_2
-    if server_of(facts):  # transformers is its helper there
+    if framework_of(facts) in ALONE:  # transformers is a helper there
         return ""
     if taken is None or taken.origin is Origin.PACKAGE:
         return ""
+    if taken.origin is Origin.ERROR:
+        named = f" ({taken.name})" if taken.name else ""
+        return f"flash_attention_2 fails here{named}: {taken.detail}"
     return f"flash_attention_2 here: {_taken(taken)}"
 
 
 def _taken(taken: Becomes) -> str:
     about = f" ({taken.detail})" if taken.detail else ""
-    named = f" ({taken.name})" if taken.name else ""
     match taken.origin:
         case Origin.HUB:
             return f"{taken.name} from the Hub{about}"
-        case Origin.ERROR:
-            return f"an error{named}: {taken.detail}"
         case Origin.UNKNOWN if taken.name:
             return f"{taken.name} from the Hub, or an error: {taken.detail}"
         case _:

@@ -75,3 +75,10 @@ def test_a_wrong_wish_is_told_all_that_can_be_wished_for(run: Run) -> None:
     assert "flash-attn, " in said
     assert ", hub-fa2" in said
     assert "hub-fa2" not in run("fix", "--dry-run", "--keep", "no-such-thing").stderr
+
+
+def test_a_format_that_is_typed_as_an_option_is_understood(run: Run) -> None:
+    """It was "Possible options: --smoke"."""
+    result = run("check", "--json")
+    assert result.returncode == 2
+    assert "No such option: --json (Possible options: --format json)" in result.stderr

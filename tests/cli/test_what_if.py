@@ -114,3 +114,20 @@ def test_a_server_gets_its_own_words(
     found = run("check", "--python", str(empty), "--config", str(script), "--gpu", gpu).stdout
     assert all(each in found for each in words)
     assert "attn_implementation" not in found.partition("error:")[0]
+
+
+def test_a_gpu_of_amd_is_answered_for_too(run: Run, empty: Path, tmp_path: Path) -> None:
+    """It was "None of the packages that fadoctor checks is installed here", and no table."""
+    (tmp_path / "train.yaml").write_text(TRAINING)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / "train.yaml"))
+    said = run(*base, "--gpu", "7900XTX", "--platform", "linux_x86_64").stdout
+    head, _, rest = said.partition("warning:")
+    assert "RX 7900 XTX: FlashAttention is not installed" in head
+    assert "llamafactory: flash_attn: sdpa, bf16: true" in head
+    assert "The table is about torch 2" in rest
+    assert "+rocm" in rest
+
+
+def test_without_a_gpu_that_is_the_first_line(run: Run, empty: Path) -> None:
+    said = run("check", "--python", str(empty), "--gpu", "none").stdout
+    assert said.splitlines()[0].endswith("FlashAttention needs a GPU, and --gpu none means no GPU.")

@@ -125,3 +125,11 @@ def test_what_is_right_need_not_be_looked_at(name: str, said: str, diagnosed: Di
 def test_nothing_is_both_right_and_wrong(name: str, diagnosed: Diagnosed) -> None:
     right, _, wrong = blame_text(diagnosed(name)).removeprefix("Right: ").partition("Wrong: ")
     assert not set(right.strip(" .").split(", ")) & set(wrong.strip(" .").split(", ")) - {""}
+
+
+def test_comfyui_gets_its_own_switches(diagnosed: Diagnosed) -> None:
+    """It was `attn_implementation` of transformers, which nobody sets in ComfyUI."""
+    first = render(diagnosed("amd-7900xtx-comfyui"), Style(width=80)).split("\n\n", maxsplit=1)[0]
+    assert "comfyui: --use-pytorch-cross-attention (ComfyUI chooses the dtype itself)" in first
+    assert "attn_implementation" not in first
+    assert "flash_attention_2" not in first

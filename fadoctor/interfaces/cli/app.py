@@ -134,12 +134,22 @@ def main() -> None:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # the parser's own errors
             if hasattr(error, "message"):  # it quotes what was typed
                 error.message = hidden(str(error.message))
+            _propose_format(error)
             error.show()
             sys.exit(error.exit_code)
         if debug:
             raise
         code = _unexpected(error)
     sys.exit(code)
+
+
+def _propose_format(error: Exception) -> None:
+    """Propose ``--format json`` where somebody types ``--json``."""
+    from fadoctor.interfaces.cli.options.formats import ReportFormat
+
+    name = str(getattr(error, "option_name", "")).removeprefix("--")
+    if name in {each.value for each in ReportFormat}:
+        vars(error)["possibilities"] = [f"--format {name}"]
 
 
 def _unexpected(error: Exception) -> int:

@@ -44,7 +44,7 @@ def smoke(
             "--dtype",
             metavar=f"[{_DTYPES}]",
             autocompletion=proposals.dtypes,
-            help="Only this dtype; torch's names do, too. Repeatable.",
+            help="Only this dtype; torch's names (bfloat16) work, too. Repeatable.",
             show_default=False,
         ),
     ] = [],  # noqa: B006 -- typer copies defaults

@@ -32,16 +32,18 @@ _ASSUMED = "what the tables name"
 
 
 class Pair(NamedTuple):
-    """A torch, and what brings attention beside it: flash-attn, or vLLM."""
+    """A torch, and what has attention beside it: flash-attn, or vLLM; for AMD's GPUs nothing."""
 
     torch: str
-    version: str
+    version: str = ""
     name: str = PACKAGES[FLASH_ATTN][0]
 
     @property
     def text(self) -> str:
-        """Name both."""
-        return f"torch {self.torch} and {self.name} {self.version}"
+        """Say of what the table is."""
+        if not self.version:
+            return f"torch {self.torch}, which is not installed here"
+        return f"torch {self.torch} and {self.name} {self.version}, which are not installed here"
 
 
 def needs_tables(environment: Environment) -> bool:
@@ -67,7 +69,7 @@ def answered_by_tables(prognosis: Prognosis) -> Prognosis:
     environment, matrix = prognosis.environment, Matrix(prognosis.knowledge.tables)
     planned = planned_environment(environment, (_manifest(pair),), matrix)
     assumed = foresee_planned(planned, prognosis.knowledge, prognosis.ignore).shown
-    told = f"The table is about {pair.text}, which are not installed here."
+    told = f"The table is about {pair.text}."
     target = environment.target
     target = msgspec.structs.replace(target, notes=(*target.notes, told))
     environment = msgspec.structs.replace(environment, target=target)
@@ -81,7 +83,7 @@ def _manifest(pair: Pair) -> Manifest:
 
     place = Place(_ASSUMED, 1)
     wanted = (("torch", pair.torch), (pair.name, pair.version))
-    lines = tuple(Requirement(name, place, f"=={version}") for name, version in wanted)
+    lines = tuple(Requirement(name, place, f"=={version}") for name, version in wanted if version)
     return Manifest(_ASSUMED, "requirements.txt", lines)
 
 
@@ -92,6 +94,8 @@ def _pair_for(prognosis: Prognosis) -> Pair | None:
     """
     matrix = Matrix(prognosis.knowledge.tables)
     facts = prognosis.environment.facts
+    if any(gpu.is_amd for gpu in visible_gpus(prognosis.environment)):
+        return _for_amd(prognosis, matrix)
     if serves(facts) and (served := _vllm(prognosis, matrix)) is not None:
         return served
     here = fact_text(prognosis.environment.fact("torch.version"), "").partition("+")[0]
@@ -111,6 +115,25 @@ def _pair_for(prognosis: Prognosis) -> Pair | None:
             return Pair(version, str(fit.value))
         first = first or Pair(version, newest)
     return first
+
+
+def _for_amd(prognosis: Prognosis, matrix: Matrix) -> Pair | None:
+    """Return the newest ROCm build of torch with code for all assumed GPUs; it is for Linux."""
+    gpus = visible_gpus(prognosis.environment)
+    wanted = {fact_text(gpu.isa, "") for gpu in gpus}
+    if fact_text(prognosis.environment.fact("host.os"), "") != "linux":
+        return None
+    fitting = (
+        version
+        for row in matrix.tables["torch-rocm-builds"].rows
+        if wanted <= set(str(row["gfx"]).split())
+        for version in str(row["version"]).split()
+    )
+    for version in sorted(fitting, key=version_key, reverse=True):
+        index = matrix.find("torch-rocm-index", {"version": Known(version, _ASSUMED)}).cell("index")
+        if isinstance(index, Known):
+            return Pair(f"{version}+{index.value}")
+    return None
 
 
 def _vllm(prognosis: Prognosis, matrix: Matrix) -> Pair | None:

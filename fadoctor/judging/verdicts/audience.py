@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 
 SERVER = VLLM
 SERVERS = (SERVER, SGLANG)
-"""Whose words alone are spoken: transformers is their helper."""
+"""The servers, the one first that counts where both are here."""
+
+
+_PROGRAMS = {"comfyui-frontend-package": "comfyui"}
+"""A distribution -> the program that requires it, which is no distribution itself."""
+
+ALONE = (*SERVERS, *_PROGRAMS.values())
+"""Whose settings alone are given: transformers is their helper."""
 
 
 def framework_of(facts: Mapping[str, Fact]) -> str:
     """Return the framework whose words are spoken: configured, else installed; "" where none is.
 
-    A server beside a trainer is its helper.
+    A server beside a trainer is its helper. ComfyUI is known by a package of its own alone.
     """
     configured = facts.get("config.framework")
     if isinstance(configured, Known):
@@ -29,7 +36,14 @@ def framework_of(facts: Mapping[str, Fact]) -> str:
     if here:
         return here[0]
     servers = (name for name in SERVERS if isinstance(facts.get(f"{name}.version"), Known))
-    return next(servers, "")
+    return next(servers, "") or _program(facts)
+
+
+def _program(facts: Mapping[str, Fact]) -> str:
+    """Return the program whose environment this is, by what only that program requires."""
+    every = facts.get("packages.installed")
+    here = every.value if isinstance(every, Known) and isinstance(every.value, dict) else {}
+    return next((name for package, name in _PROGRAMS.items() if package in here), "")
 
 
 def serves(facts: Mapping[str, Fact]) -> bool:

@@ -87,7 +87,7 @@ def _without_package(
     if isinstance(taken, Absent):
         return Becomes(Origin.ERROR, detail=f"{refusal}, and it uses none from the Hub")
     if isinstance(here, Absent):
-        text = f"{refusal}; kernels, which would fetch {taken.value}, is not installed either"
+        text = f"{refusal}, and kernels, which would fetch {taken.value}, is not installed"
         return Becomes(Origin.ERROR, detail=text)
     if not isinstance(environment.fact("torch.hip"), Absent):
         return Becomes(Origin.UNKNOWN, detail=kernels.rocm.hub_kernel("fa2"))

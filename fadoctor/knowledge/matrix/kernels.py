@@ -256,7 +256,9 @@ class Kernels:
         rows = kernels.having("dtype", dtype.value)
         if not rows.rows:
             return Support(Unknown("no source says whether it works", "matrix kernel-support"))
-        return support_of(rows)
+        found, version = support_of(rows), self.or_newest(self.package(backend))
+        # of an unknown release only what no release can do is sure
+        return Support(version) if isinstance(version, Unknown) and not found.fails else found
 
     def _kernels_for(self, backend: Backend, gpu: Gpu) -> Rows | Absent | Unknown:
         """Return the rows about a backend on a GPU, whatever the dtype; or why there are none."""
@@ -267,6 +269,8 @@ class Kernels:
                 "version": self.or_newest(self.package(backend)),
                 "cc": gpu.capability,
             }
+            if isinstance(keys["version"], Unknown):
+                del keys["version"]
             rows = self.matrix.find("kernel-support", keys)
             known = all(isinstance(fact, Known) for fact in keys.values())
             self._kernels[asked] = rows if known or rows.none is None else rows.none
@@ -275,7 +279,9 @@ class Kernels:
     def settings(self, framework: str, backend: Backend, dtype: Dtype, gpu: Gpu) -> Fact:
         """Return a framework's settings for a backend and a dtype on a GPU."""
         other = distribution_version(self.environment, framework)
-        version = self.or_newest(framework) if framework in PACKAGES else other
+        is_unversioned = framework not in PACKAGES and isinstance(other, Absent)
+        version = Known(NEWEST, "newest") if is_unversioned else other
+        version = self.or_newest(framework) if framework in PACKAGES else version
         keys = {
             "framework": Known(framework, "asked"),
             "version": version,

@@ -257,7 +257,11 @@ def _open(trial: Trial, verdict: Verdict, world: ResolverWorld, other: Verdict) 
         f"it depends on the version: {verdict.predicted.value} with {name_of(package)} "
         f"{now.get(package, '')}, {other.predicted.value} with {world.versions.get(package, '')}"
     )
-    return msgspec.structs.replace(verdict, predicted=Predicted.UNKNOWN, because=(), detail=detail)
+    both = (verdict, other)
+    because = next((each.because for each in both if each.predicted is Predicted.FAILS), ())
+    return msgspec.structs.replace(
+        verdict, predicted=Predicted.UNKNOWN, because=because, detail=detail
+    )
 
 
 def _with_notes(environment: Environment, trial: Trial) -> Environment:

@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Finding, Severity, Undecided
+from fadoctor.model.fix import StepKind
 from fadoctor.model.place import Place
 from fadoctor.model.report import Report, RuleError
 from fadoctor.report.ci.anchor import find_place
@@ -109,8 +110,14 @@ def advice_of(finding: Finding) -> list[str]:
 
 
 def _steps(fix: Fix) -> str:
-    """Return the first steps, numbered where there are several: they are not one command."""
-    steps = [step.text for step in fix.steps[:_STEPS_SHOWN]]
+    """Return the first steps, numbered where they follow each other.
+
+    Settings of several frameworks are one step, said for each of them.
+    """
+    shown = fix.steps[:_STEPS_SHOWN]
+    steps = [step.text for step in shown]
+    if any(step.kind is StepKind.SETTING for step in shown):
+        return f": {'; '.join(text.rstrip('.') for text in steps)}"
     if len(steps) > 1:
         steps = [f"({number}) {text}" for number, text in enumerate(steps, 1)]
     return f": {' '.join(steps)}" if steps else ""

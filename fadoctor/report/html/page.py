@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.verdicts.audience import server_of
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
@@ -84,10 +83,7 @@ def _advice(report: Report) -> Iterator[Html]:
     advice = report.recommendation
     if advice is None:
         return
-    use = f"Use {advice.dtype.value} with {advice.backend.value}"
-    if server_of(report.environment):
-        use = use_text(advice.dtype, advice.backend, report.environment)
-    yield tag("h2", use)
+    yield tag("h2", use_text(advice.dtype, advice.backend, report.environment))
     for name in frameworks_here(advice, report.environment):
         settings = advice.settings[name]
         note = settings.get("note", "")

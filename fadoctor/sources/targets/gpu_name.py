@@ -163,6 +163,7 @@ def _no_such(text: str, models: list[GpuModel], tables: Mapping[str, Table]) -> 
     import difflib  # noqa: PLC0415 -- only for an unknown name
 
     close = difflib.get_close_matches(text.lower(), names, n=4, cutoff=0.5)
+    close.sort(key=lambda name: sorted(_key(name)) != sorted(wanted))  # 4900 is a slip for 4090
     holding = [gpu.name for gpu in models if len(wanted) > 2 and wanted in _key(gpu.name)]
     held = [gpu.name for gpu in models if len(_key(gpu.name)) > 3 and _key(gpu.name) in wanted]
     families = _of_family(text, tables)

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from fadoctor.model.fact import printable
 from fadoctor.report.page import Heading, Item, PageList, Paragraph, Span, code, spans
-from fadoctor.report.page_markdown import render
+from fadoctor.report.page_markdown import escape, render
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 PROSE = {"text", "text_special"}
@@ -78,4 +78,10 @@ def test_links_keep_their_address_and_cannot_be_left() -> None:
 def test_lists_are_nested_below_their_marks() -> None:
     inner = Item(spans("b"), (Item(spans("c")),))
     listing = PageList((Item(spans("a"), (inner,)), Item(spans("d"))), numbered=True)
-    assert render((listing,)) == "1. a\n   - b\n     - c\n2. d\n"
+    assert render((listing,)) == "1. a\n    - b\n        - c\n2. d\n"
+
+
+def test_what_the_site_does_not_unescape_is_an_entity() -> None:
+    r"""The site showed ``\$CONDA_PREFIX`` and ``\<urlopen error``."""
+    assert escape("$A <b ~c |d & e*") == "&#36;A &lt;b &#126;c &#124;d &amp; e\\*"
+    assert render((Paragraph(spans("= x")),)) == "&#61; x\n"

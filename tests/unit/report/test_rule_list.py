@@ -80,4 +80,4 @@ def test_page_of_tables(tmp_path: Path) -> None:
     assert "1 row in [`rules/matrix/some-table.yaml`](../rules/matrix/some-table.yaml)" in text
     assert "without a row: absent" in text
     assert "- used by [`asking-rule`](rules/asking-rule.md)" in text
-    assert "- sources:\n  - web: <https://example.org/a>" in text
+    assert "- sources:\n    - web: <https://example.org/a>" in text

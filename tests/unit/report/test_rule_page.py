@@ -100,7 +100,7 @@ apt install driver
 
 - Restart.
 - offered only where:
-  - `host.os` is one of `linux`, `windows` - linux, windows or macos
+    - `host.os` is one of `linux`, `windows` - linux, windows or macos
 - side effects: The machine restarts.
 
 ### Install a torch that is content with it (what worked before keeps working)
@@ -120,10 +120,10 @@ Old drivers load nothing new.
 ## A wrong and a right example
 
 - wrong: one behind
-  - `driver.version` is `470.1`
-  - `host.os` is `linux`
+    - `driver.version` is `470.1`
+    - `host.os` is `linux`
 - right: a new one
-  - `driver.version` is `580.1`
+    - `driver.version` is `580.1`
 
 ## When it is found
 
@@ -131,10 +131,10 @@ It is found where all of this holds:
 
 - `driver.version` is at least `1` and is below `wanted` - NVIDIA driver version; Absent on a Jetson
 - any of:
-  - `host.os` is `linux` - linux, windows or macos
-  - all of:
-    - `host.wsl` is `true` - running under the Windows Subsystem for Linux
-    - `driver.library` is not there - path of libcuda.so.1 as the loader finds it
+    - `host.os` is `linux` - linux, windows or macos
+    - all of:
+        - `host.wsl` is `true` - running under the Windows Subsystem for Linux
+        - `driver.library` is not there - path of libcuda.so.1 as the loader finds it
 
 Names in these conditions:
 
@@ -254,7 +254,7 @@ def test_other_messages_stand_below_and_none_twice(tmp_path: Path) -> None:
     rule = rule_text(when="{}", message="It.", symptoms=symptoms, cases=cases)
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     assert "## OSError: lib one is gone\n" in text
-    assert "## Other forms of the message\n\n- `OSError: lib two is gone`\n  - two\n" in text
+    assert "## Other forms of the message\n\n- `OSError: lib two is gone`\n    - two\n" in text
     assert "## A message of something else\n\n- near: `OSError: lib one is here`\n" in text
 
 
@@ -315,9 +315,9 @@ def test_the_right_example_is_the_one_with_the_fewest_changes(tmp_path: Path) ->
   - {name: open, facts: {host.kernel: "6.1"}, unknown: [host.os], expect: {outcome: pass}}"""
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
     # The kernel is not there either, but no condition asks for it.
-    assert "- right: near\n  - `host.os` is not there\n\n" in text
+    assert "- right: near\n    - `host.os` is not there\n\n" in text
     wrong = ("`host.os` is `linux`", "`host.kernel` is `6.1`", "`host.wsl` is `true`")
-    assert "".join(("- wrong: wrong\n", *(f"  - {each}\n" for each in wrong))) in text
+    assert "".join(("- wrong: wrong\n", *(f"    - {each}\n" for each in wrong))) in text
 
 
 def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Path) -> None:
@@ -326,8 +326,8 @@ def test_an_example_shows_the_difference_first_and_only_some_facts(tmp_path: Pat
   - {{name: wrong, facts: {{{facts}, host.os: linux}}, expect: {{outcome: fail}}}}
   - {{name: right, facts: {{{facts}, host.os: macos}}, expect: {{outcome: pass}}}}"""
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule_text(cases=cases)))
-    assert "- wrong: wrong\n  - `host.os` is `linux`\n  - `env.A0` is `x`\n" in text
-    assert "  - and 2 more facts\n- right: right\n  - `host.os` is `macos`\n" in text
+    assert "- wrong: wrong\n    - `host.os` is `linux`\n    - `env.A0` is `x`\n" in text
+    assert "  - and 2 more facts\n- right: right\n    - `host.os` is `macos`\n" in text
 
 
 def test_a_rule_without_fix_and_cases_says_so(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_texts_of_rules_reach_no_terminal_as_escapes(tmp_path: Path) -> None:
     assert "\x1b[31m" not in coloured
     assert page_text.render(made, Style(ascii_only=True)).isascii()
     markdown = page_markdown.render(made)
-    assert "\\<script\\>" in markdown
+    assert "&lt;script\\>" in markdown
     assert markdown.replace("\n", "").isprintable()
     files, _ = files_of(tmp_path, area__some_rule=rule)
     assert render_json("some-rule", files).isascii()

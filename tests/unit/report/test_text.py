@@ -81,14 +81,17 @@ def test_a_backend_of_which_nothing_is_known_is_not_simply_to_be_used() -> None:
 def test_problems_are_blamed_only_for_what_fails() -> None:
     """ "Once the problems are repaired" stood over cells that nobody knows for want of --driver."""
     report = diagnose(environment(complete({**HEALTHY, **A_GPU, **SERVED})), shipped())
-    for predicted, overlays, words in (
-        (Predicted.FAILS, (), ", once the problems are repaired."),
-        (Predicted.UNKNOWN, (), "; not verified for your versions."),
-        (Predicted.UNKNOWN, ("--gpu T4",), "; add --driver to know whether it runs."),
-        (Predicted.UNKNOWN, ("--gpu T4", "--driver 550"), "; not verified for your versions."),
+    without_driver = "--gpu was given without --driver"
+    for predicted, detail, words in (
+        (Predicted.FAILS, "", ", once the problems are repaired."),
+        (Predicted.UNKNOWN, "", "; not verified for your versions."),
+        (Predicted.UNKNOWN, without_driver, "; add --driver to know whether it runs."),
+        (Predicted.UNKNOWN, "it depends on the version", "; not verified for your versions."),
     ):
-        cells = tuple(structs.replace(each, predicted=predicted) for each in report.verdicts)
-        said = render(structs.replace(report, verdicts=cells, overlays=overlays), Style(width=200))
+        changed = {"predicted": predicted, "detail": detail, "because": ()}
+        cells = tuple(structs.replace(each, **changed) for each in report.verdicts)
+        document = structs.replace(report, verdicts=cells, overlays=("--gpu T4",))
+        said = render(document, Style(width=200))
         [heading] = [line for line in said.splitlines() if line.startswith("  Use ")]
         assert heading.endswith(words)
 

@@ -18,7 +18,7 @@ const asked = new Map();
 const start = async () => {
   if (worker) return;
   progress.hidden = false;
-  say("Loading fadoctor: once, some megabytes.");
+  say("Loading fadoctor: once, about 10 MB.");
   if ("serviceWorker" in navigator) {
     try {
       await navigator.serviceWorker.register("sw.js");
@@ -100,7 +100,7 @@ const show = (data) => {
     answer.innerHTML = data.html;
     decorate();
     tools.hidden = false;
-    say(`Read as ${data.words}. ${data.first}${more ? " Looking for commands that hold." : ""}`);
+    say(`Read as ${data.words}. ${data.first}${more ? " Checking which commands apply." : ""}`);
     answer.dataset.kind = data.kind;
     answer.dataset.ms = Math.round(data.ms);
   }

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from fadoctor.model.finding import Severity
+from fadoctor.model.fix import Step, StepKind
 from fadoctor.report.ci.github import render
 from fadoctor.report.ci.listing import Listing
 from tests.unit.report.ci.hostile import ALL, EMPTY, FULL, finding, located
@@ -76,3 +77,13 @@ def test_steps_are_told_apart() -> None:
         message
         == "y. Fix: y: (1) pip install y (2) pip install y. Page: fadoctor rules show torch-too-old"
     )
+
+
+def test_settings_of_two_frameworks_are_no_steps() -> None:
+    """It was "(1) LLaMA-Factory: fp16: true (2) With accelerate, ..."."""
+    one = finding("torch-too-old", text="y")
+    texts = ("LLaMA-Factory: fp16: true", "transformers: dtype=torch.float16")
+    steps = tuple(Step(StepKind.SETTING, text) for text in texts)
+    two = structs.replace(one, fixes=(structs.replace(one.fixes[0], steps=steps),))
+    [(_, _, message)] = read(render(structs.replace(EMPTY, located=(located(two),))))
+    assert f"Fix: y: {texts[0]}; {texts[1]}. Page" in message

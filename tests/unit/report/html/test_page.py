@@ -84,7 +84,7 @@ def test_the_answer_and_what_to_use_come_first() -> None:
     text = PAGES["v100"]()
     places = [
         text.index(part)
-        for part in ("FlashAttention-2 cannot run on this GPU.", "<h2>Use fp16 with", "<article")
+        for part in ("FlashAttention-2 cannot run on this GPU.", "<h2>Use float16 with", "<article")
     ]
     assert places == sorted(places)
     assert re.search(r'<td class="fails">✗ fails</td>', text)

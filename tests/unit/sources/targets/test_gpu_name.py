@@ -126,6 +126,12 @@ def test_an_unknown_name_gives_near_ones(tables: dict[str, Table], text: str, ne
     assert near in hint.split(", ")
 
 
+def test_a_slip_of_the_fingers_is_named_first(tables: dict[str, Table]) -> None:
+    """For RTX4900 it was RTX A400."""
+    with pytest.raises(UsageError, match="Did you mean RTX 4090,"):
+        find_gpu("RTX4900", tables)
+
+
 @pytest.mark.parametrize(
     ("text", "near"),
     [

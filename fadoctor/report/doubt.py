@@ -1,0 +1,55 @@
+"""What keeps a cell from a decision, and a report from a recommendation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fact import Unknown, printable
+from fadoctor.model.finding import Severity
+from fadoctor.model.verdict import Backend, Predicted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.model.finding import Finding
+    from fadoctor.model.report import Report
+    from fadoctor.model.verdict import Verdict
+
+_NO_DRIVER = "--gpu was given without --driver"
+"""Why a cell is open whose kernel is there."""
+
+_REASON_LIMIT = 120
+
+
+def doubt_of(report: Report, verdicts: Sequence[Verdict]) -> Finding | None:
+    """Return the error or warning that keeps each open cell from a decision; None without one."""
+    open_ = [set(each.because) for each in _open(verdicts)]
+    loud = (each for each in report.findings if each.severity is not Severity.NOTE)
+    for each in loud if open_ else ():
+        if all({each.rule_id, *each.consequences} & because for because in open_):
+            return each
+    return None
+
+
+def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether every open cell waits for the driver of an assumed GPU."""
+    open_ = _open(verdicts)
+    return bool(open_) and all(_NO_DRIVER in each.detail for each in open_)
+
+
+def why_no_advice(report: Report) -> str:
+    """Return why nothing is recommended for the GPUs of a table."""
+    of_torch = [each for each in report.verdicts if each.backend is Backend.SDPA_MATH]
+    if of_torch and all(each.outcome is Predicted.FAILS for each in report.verdicts):
+        return "Nothing works yet: first repair what is wrong below."
+    if any(each.severity is not Severity.NOTE for each in report.findings):
+        return "No recommendation yet: first repair what is wrong below."
+    torch = report.environment.get("torch.version")
+    if isinstance(torch, Unknown):
+        reason = printable(torch.reason, _REASON_LIMIT)
+        return f"No recommendation: the release of torch is unknown ({reason})."
+    return "No recommendation: no attention is known to work on this GPU."
+
+
+def _open(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return [each for each in verdicts if each.outcome is Predicted.UNKNOWN]
