@@ -49,6 +49,8 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _assigned(script, call, last)
     elif last in ("from_pretrained", "from_config"):
         _loaded(script, call, owner.rpartition(".")[2])
+    elif last == "pipeline" and call.name not in ("pipeline", "transformers.pipeline"):
+        return  # self.pipeline(...): a method or an attribute of the script's own
     elif last in ("pipeline", "SentenceTransformer", "CrossEncoder"):
         script.uses("transformers", "inference" if last == "pipeline" else "", call)
         say_arguments(script, _with_mapping(call, "model_kwargs"))
