@@ -49,11 +49,8 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _assigned(script, call, last)
     elif last in ("from_pretrained", "from_config"):
         _loaded(script, call, owner.rpartition(".")[2])
-    elif last == "pipeline" and call.name not in ("pipeline", "transformers.pipeline"):
-        return  # self.pipeline(...): a method or an attribute of the script's own
     elif last in ("pipeline", "SentenceTransformer", "CrossEncoder"):
-        script.uses("transformers", "inference" if last == "pipeline" else "", call)
-        say_arguments(script, _with_mapping(call, "model_kwargs"))
+        _wrapped(script, call, last)
     elif last in ("LLM", "EngineArgs", "AsyncEngineArgs", "Engine"):
         _served(script, call, last)
     elif last == "LLMConfig" and call.name.startswith("ray."):
@@ -68,6 +65,14 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _x_transformers(script, call)
     else:
         _cast(script, call, owner, last)
+
+
+def _wrapped(script: ScriptMeaning, call: Found, last: str) -> None:
+    """Note what a wrapper of a model is given; a pipeline of the script's own is none."""
+    if last == "pipeline" and call.name not in ("pipeline", "transformers.pipeline"):
+        return
+    script.uses("transformers", "inference" if last == "pipeline" else "", call)
+    say_arguments(script, _with_mapping(call, "model_kwargs"))
 
 
 def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
