@@ -24,8 +24,8 @@ def _served() -> dict[str, frozenset[str]]:
 
 
 def serves_others(index: str) -> bool:
-    """Return whether an index has packages of its own and no torch."""
-    return _packages(index) != frozenset()
+    """Return whether an index has packages of its own and no torch: those for ROCm bring one."""
+    return "/rocm" not in index and _packages(index) != frozenset()
 
 
 def _packages(index: str) -> frozenset[str]:

@@ -38,3 +38,9 @@ def test_a_release_that_is_named_is_that_one(tmp_path: Path) -> None:
 def test_the_build_of_torch_by_the_index(index: str, build: str, tmp_path: Path) -> None:
     found = planned(tmp_path, f"--extra-index-url {index}\ntorch==2.10.0\n")
     assert value(found, "torch.build") == build
+
+
+def test_an_index_for_rocm_may_bring_its_torch(tmp_path: Path) -> None:
+    index = "--extra-index-url https://wheels.vllm.ai/rocm/0.14.0/rocm700\n"
+    found = planned(tmp_path, f"{index}torch==2.10.0\n")
+    assert isinstance(found.facts["torch.build"], Unknown)
