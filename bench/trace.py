@@ -2,8 +2,9 @@
 
 Usage: python bench/trace.py [--rounds N] [--steps N]
 
-Rounds are interleaved in one process: bare, idle (patched, its calls used up) and recording, in
-turn. Ratios are medians of each round's own ratio of processor time. Needs torch.
+Rounds are interleaved in one process: bare, under an empty function mode of torch's own (what no
+tracer can go below), idle (patched, its calls used up) and recording, in turn.
+Ratios are medians of each round's own ratio of processor time. Needs torch.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 -- as everybody calls it
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from fadoctor import api
 from fadoctor.knowledge.matrix.load import load_knowledge
@@ -72,6 +74,29 @@ def step_of(size: int, layers: int, length: int) -> Callable[[], None]:
     return step
 
 
+def generation_of(size: int, layers: int, tokens: int) -> Callable[[], None]:
+    """Return the generation of tokens by a tiny model in bfloat16: all of it is Python's time."""
+    net = nn.Sequential(*(Layer(size, 4) for _ in range(layers))).to(torch.bfloat16)
+
+    @torch.no_grad()
+    def generate() -> None:
+        x = torch.randn(1, 8, size, dtype=torch.bfloat16)
+        for _ in range(tokens):
+            last = net(x)[:, -1:].float()
+            chosen = torch.softmax(last / 0.8, -1).topk(4).values.to(x.dtype)
+            x = torch.cat((x, last.to(x.dtype) * chosen.mean()), 1)
+
+    return generate
+
+
+class Empty(TorchFunctionMode):
+    """A mode that does nothing but run what it is told of."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run the operation."""
+        return func(*args, **(kwargs or {}))
+
+
 def timed(step: Callable[[], None], steps: int) -> float:
     """Return seconds of processor time of one step: others may use the machine."""
     started = time.process_time()
@@ -83,10 +108,12 @@ def timed(step: Callable[[], None], steps: int) -> float:
 def compare(name: str, step: Callable[[], None], rounds: int, steps: int) -> None:
     """Print bare time and the ratios of idle and recording."""
     step()
-    idle, recording = [], []
+    idle, recording, empty = [], [], []
     bare_ms = []
     for _ in range(rounds):
         bare = timed(step, steps)
+        with Empty():
+            empty.append(timed(step, steps) / bare)
         with api.trace(calls=1):
             step()  # uses the one call up
             idle.append(timed(step, steps) / bare)
@@ -96,6 +123,7 @@ def compare(name: str, step: Callable[[], None], rounds: int, steps: int) -> Non
         bare_ms.append(bare * 1e3)
     print(
         f"{name}: {statistics.median(bare_ms):.1f} ms bare, "
+        f"an empty mode x{statistics.median(empty):.3f}, "
         f"idle x{statistics.median(idle):.3f}, recording x{statistics.median(recording):.3f} "
         f"({rounds} rounds)"
     )
@@ -145,6 +173,7 @@ def main() -> None:
     operation()
     start(options.rounds)
     compare("small model", step_of(64, 2, 32), options.rounds, 10 * options.steps)
+    compare("generation by a toy", generation_of(64, 2, 20), options.rounds, 1)
     compare("hidden 512, 8 layers, 256", step_of(512, 8, 256), max(options.rounds // 6, 5), 1)
 
 

@@ -81,8 +81,11 @@ def _cell(mark: pytest.Mark) -> tuple[str, str]:
     try:
         backend, dtype = cell_of(*mark.args, **mark.kwargs)
     except (UsageError, TypeError) as error:
-        pytest.fail(f"@pytest.mark.{_MARK}: {error}", pytrace=False)
-    return backend.value, dtype.value
+        problem = str(error)
+    else:
+        return backend.value, dtype.value
+    # outside of the clause: pytest would print both, the sentence twice
+    return pytest.fail(f"@pytest.mark.{_MARK}: {problem}", pytrace=False)
 
 
 def _backends(config: pytest.Config) -> Backends:

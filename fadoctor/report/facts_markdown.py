@@ -25,10 +25,13 @@ _HEADLINE = ("torch.version", "flash_attn.version", "driver.version")
 def render(environment: Environment) -> str:
     """Return what was read: a line in sight, the rest folded. The caller has redacted it."""
     facts = environment.facts
-    short = "\n".join(printable(line, 400) for line in with_gpus_alike(environment_lines(facts)))
+    target = environment.target
+    which = f"Examined: {target.label} ({target.reason})"
+    short = [which, *with_gpus_alike(environment_lines(facts))]
+    seen = "\n".join(printable(line, 400) for line in short)
     lines, left_out = _fitting(list(_lines(facts)))
     more = [f"{left_out} facts are left out: `fadoctor facts` prints all."] if left_out else []
-    parts = [fence(short, "text"), "Everything that was read:", fence(lines, "text"), *more]
+    parts = [fence(seen, "text"), "Everything that was read:", fence(lines, "text"), *more]
     return folded(_headline(environment), ["\n\n".join(parts)]) + "\n"
 
 

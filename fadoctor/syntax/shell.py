@@ -210,14 +210,17 @@ class _Run:
         self.found.append(command)
 
     def assign(self, raw: RawWord, *, keeps: bool, is_sure: bool) -> Assignment:
-        """Set a variable; under a condition nobody knows its value."""
+        """Set a variable; under a condition only what it held before and still holds is known."""
         found = _ASSIGNMENT.match("".join(each.text for each in raw.pieces))
         if found is None:  # pragma: no cover -- it was told apart by the same pattern
             return Assignment("", None)
         value = self.variables.value(raw, found.end())
         if keeps:
-            is_known = is_sure and not found[2]
-            self.variables.set(found[1], value if is_known else None, is_added=bool(found[3]))
+            if is_sure and not found[2]:
+                self.variables.set(found[1], value, is_added=bool(found[3]))
+            else:
+                is_added = bool(found[3]) and not found[2]
+                self.variables.perhaps(found[1], value, is_added=is_added)
         return Assignment(found[1], None if value.is_array else value.words[0])
 
     def declare(

@@ -63,6 +63,21 @@ class Variables:
             value = None
         self.scope[name] = value
 
+    def perhaps(self, name: str, value: Variable, *, is_added: bool = False) -> None:
+        """Note what may be set: what a variable keeps of its own stays known, the rest is open."""
+        before = self.scope.get(name)
+        keeps = before is not None and bool(before.words) and before.words[0].text.strip()
+        if before is None or not keeps or not (is_added or _goes_on(before, value)):
+            self.scope[name] = None
+            return
+        more = f"${{{name}...}}"
+        if before.words[-1].text.endswith(more):
+            return
+        rest = FilledWord(more, -1, ((0, len(more)),))
+        if not before.is_array:
+            before = _added(before, Variable((FilledWord(" ", -1),)))
+        self.scope[name] = _added(before, Variable((rest,), is_array=before.is_array))
+
     def value(self, word: RawWord, start: int = 0) -> Variable:
         """Return what an assignment gives; `start`: after how many characters it begins."""
         if word.items is not None:
@@ -176,6 +191,14 @@ def _placed(word: FilledWord, raw: RawWord) -> FilledWord:
     if first is None or (first.variable and (not first.is_quoted or first.index == "@")):
         return word if first is not None else msgspec.structs.replace(word, at=raw.at)
     return msgspec.structs.replace(word, at=raw.at)
+
+
+def _goes_on(before: Variable, value: Variable) -> bool:
+    """Return whether a value begins with all that is held: ``X="$X more"``."""
+    if before.is_array or value.is_array:
+        held = [word.text for word in before.words]
+        return before.is_array and [word.text for word in value.words][: len(held)] == held
+    return value.words[0].text.startswith(before.words[0].text)
 
 
 def _added(before: Variable | None, value: Variable) -> Variable:

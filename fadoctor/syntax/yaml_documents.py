@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.errors import InputError
+from fadoctor.syntax.tree import walk
 from fadoctor.syntax.yaml_tree import read_yaml
 
 if TYPE_CHECKING:
@@ -42,3 +44,29 @@ def read_documents(source: Source) -> Iterator[Node]:
         document = read_yaml(_Part(source.name, text)) if text.strip() else None
         if document is not None:
             yield document
+
+
+def read_embedded(source: Source, document: Node) -> Iterator[Node]:
+    """Yield the documents that stand as texts: ``train.yaml`` of a ConfigMap, ``serveConfigV2``."""
+    for path, node in walk(document):
+        if _HOLDS_FILE.search(path[-1]) and isinstance(node.scalar, str):
+            before = "\n" * (first_line(source.text, node) - 1)
+            with suppress(InputError):
+                found = read_yaml(_Part(source.name, before + node.scalar))
+                if found is not None and found.mapping:
+                    yield found
+
+
+_HOLDS_FILE = re.compile(
+    r"\.(?:ya?ml|json)$|(?:config|conf|settings|values|options|engine_?args)(?:v\d{1,2})?$",
+    re.IGNORECASE,
+)
+"""Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
+_BLOCK = re.compile(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$")
+
+
+def first_line(text: str, node: Node) -> int:
+    """Return the line where a text begins: below its key, where it is a block."""
+    rows = text.split("\n")
+    row = rows[node.line - 1] if 0 < node.line <= len(rows) else ""
+    return node.line + bool(_BLOCK.search(row))

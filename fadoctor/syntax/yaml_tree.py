@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.errors import InputError
 from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
 from fadoctor.syntax.yaml_events import YamlReader, position
+from fadoctor.syntax.yaml_templates import without_templates
 
 if TYPE_CHECKING:
     import yaml
@@ -25,9 +28,29 @@ _MERGE = "<<"
 def read_yaml(source: Source) -> Node | None:
     """Return the tree of the first document, None of an empty file; InputError as it is due.
 
-    Of a key that is duplicated the last counts, as PyYAML has it.
+    Of a key that is duplicated the last counts, as PyYAML has it. Where the text is a template of
+    YAML, its values are open.
     """
-    return _Reader(source).document()
+    try:
+        return _Reader(source).document()
+    except InputError:
+        text = without_templates(source.text)
+        if text == source.text:
+            raise
+        with suppress(InputError):
+            return _Reader(_Made(source.name, text)).document()
+        raise
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """What a template makes, as far as it is known."""
+
+    name: str
+    text: str
+
+    def error(self, problem: str, *, line: int = 0, key: str = "") -> InputError:
+        """Return the error to raise about it."""
+        return InputError(self.name, problem, line=line, key=key)
 
 
 class _Reader(YamlReader[Node]):

@@ -129,7 +129,9 @@ def test_where_they_are_required_they_fail_and_where_they_shall_run_they_do(tmp_
 def test_a_mark_that_nobody_knows_fails_the_test_and_is_no_skip(tmp_path: Path) -> None:
     marks = {
         '"fa22"': "there is no backend 'fa22'. Did you mean fa2",
-        '"fa2", "bfloat16"': "there is no dtype 'bfloat16'",
+        '"flash_attention_2"': "no backend 'flash_attention_2'. Did you mean fa2?",
+        '"sdpa"': "Did you mean sdpa-flash, sdpa-efficient, sdpa-cudnn, sdpa-math?",
+        '"fa2", "int8"': "there is no dtype 'int8'",
         "": "missing 1 required positional argument",
         '"fa2", "bf16", "fp16"': "takes from 1 to 2 positional arguments",
     }
@@ -138,7 +140,7 @@ def test_a_mark_that_nobody_knows_fails_the_test_and_is_no_skip(tmp_path: Path) 
         for number, mark in enumerate(marks)
     )
     found = summary(pytest_run(tmp_path, f"import pytest\n{tests}", "--attention=run"))
-    assert [says in found[f"test_{n}"] for n, says in enumerate(marks.values())] == [True] * 4
+    assert [says in found[f"test_{n}"] for n, says in enumerate(marks.values())] == [True] * 6
 
 
 def test_nothing_is_loaded_where_nothing_asks(tmp_path: Path) -> None:
@@ -163,9 +165,15 @@ def test_a_test_that_fails_shows_the_attention_it_ran(tmp_path: Path) -> None:
         q = torch.zeros(1, 2, 8, 16, dtype=torch.bfloat16)
         attend(q, q, q)
         assert not attention_trace.report()
+
+    def test_mixed(attention_trace):
+        q = torch.zeros(1, 2, 8, 16, dtype=torch.bfloat16)
+        attend(q.float(), q, q)
     """
     text = pytest_run(tmp_path, test)
     assert summary(text)["test_wrong"].startswith("FAILED")
+    assert "same dtype" in summary(text)["test_mixed"]
+    assert "_fadoctor_trace_" not in text  # an error stands where it is raised, in their code
     assert "fadoctor trace" in text
     assert "bfloat16" in text
 
@@ -223,6 +231,7 @@ def test_without_a_gpu_the_reason_is_that() -> None:
     assert nothing.why_not("fa2", "bf16") == "fa2 bf16: There is no GPU here."
     with pytest.raises(UsageError):
         cell_of("fa2", "int8")
+    assert cell_of("fa2", "torch.bfloat16") == cell_of("fa2")
 
 
 @pytest.mark.long

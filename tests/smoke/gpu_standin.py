@@ -22,6 +22,7 @@ def install(name: str, major: int, minor: int) -> None:
     move_to_cpu(torch)
     functional = torch.nn.functional
     functional.scaled_dot_product_attention = Attention(torch, (major, minor)).attend
+    importlib.import_module("packages_standin").install(torch, (major, minor))
 
 
 def give_facts(torch: Any, name: str, major: int, minor: int) -> None:

@@ -1,4 +1,7 @@
-"""The worker's scripts from T4 to B200: the torch of a CPU answers as one with that GPU does."""
+"""The worker's scripts from T4 to B200: torch and packages answer as with that GPU.
+
+FlashAttention-3 has no code for a B200, where the driver, not the package, says no.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,8 @@ words = getattr(sys, "orig_argv", None) or open("/proc/self/cmdline").read().spl
 if any(word.endswith("_fadoctor_worker.py") for word in words):
     sys.path.insert(0, {folder!r})
     import gpu_standin
-    sys.path.remove({folder!r})
     gpu_standin.install({name!r}, {major}, {minor})
+    sys.path.remove({folder!r})
 """
 
 
@@ -39,14 +42,14 @@ EACH = [  # the oldest and the newest; the others, too, where long tests run
 
 @pytest.mark.parametrize("gpu", EACH)
 def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gpu) -> None:
-    major, _, minor = gpu.capability.partition(".")
-    text = SITE.format(folder=str(Path(__file__).parent), name=gpu.name, major=major, minor=minor)
-    (tmp_path / "sitecustomize.py").write_text(text)
+    put_in_place(tmp_path, gpu)
     cells = tuple(CellKey(backend, dtype, case) for backend in BACKENDS
                   for dtype in HALVES for case in ("hdim96", "mixed")
                   if case == "hdim96" or dtype is not Dtype.FP32)  # fmt: skip
     cells += tuple(CellKey(backend, Dtype.FP16, "masked") for backend in BACKENDS)
-    choice = CellChoice(CellsRequest(device="all"), "cuda", {CUDA: Chosen(cells)})
+    cells += cells_of_packages(gpu)
+    asked = {"hub-sage": {"repository": "owner/sage", "branch": "v1", "online": "no"}}
+    choice = CellChoice(CellsRequest(device="all"), "cuda", {CUDA: Chosen(cells)}, asked)
     environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
     found = run_smoke(TARGET, environ, run, choice, judge())
     assert found.problem == ""
@@ -60,6 +63,60 @@ def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gp
     ]
 
 
+def put_in_place(folder: Path, gpu: Gpu) -> None:
+    major, _, minor = gpu.capability.partition(".")
+    here = str(Path(__file__).parent)
+    text = SITE.format(folder=here, name=gpu.name, major=major, minor=minor)
+    (folder / "sitecustomize.py").write_text(text)
+
+
+PACKAGES = {
+    Backend.FA2: ("hdim96", "varlen", "kvcache", "mixed"),
+    Backend.FA3: ("hdim96", "varlen", "mixed"),
+    Backend.FA4: ("hdim96", "mixed"),
+    Backend.XFORMERS: ("hdim96", "mixed"),
+    Backend.VLLM_FA: ("varlen",),
+    Backend.HUB_SAGE: ("hdim128",),
+}
+"""Backend of a package -> the cases that call each of its functions."""
+
+SAGE = frozenset({"8.0", "8.6", "8.9", "9.0", "12.0"})
+
+
+def cells_of_packages(gpu: Gpu) -> tuple[CellKey, ...]:
+    return tuple(CellKey(backend, dtype, case) for backend, cases in PACKAGES.items()
+                 for dtype in HALVES for case in cases
+                 if (case == "hdim96" or dtype is Dtype.FP16)
+                 and not (backend is Backend.FA3 and gpu is GPUS[-1]))  # fmt: skip
+
+
+def of_package(gpu: Gpu, key: tuple[Backend, Dtype, str]) -> tuple[Measured, str]:
+    """Return how a cell of a package comes out, and by which rule."""
+    backend, dtype, case = key
+    refusals = {
+        Backend.HUB_SAGE: "" if gpu.capability in SAGE else "sage-kernel-missing",
+        Backend.XFORMERS: refusal_of_xformers(gpu, dtype, case),
+        Backend.FA4: dtypes_of(dtype, case) or ("" if gpu.modern else "fa4-arch-unsupported"),
+    }
+    flash = dtypes_of(dtype, case) if gpu.modern else "gpu-too-old-fa2"  # the GPU first
+    rule = refusals.get(backend, flash)
+    return (Measured.REFUSED, rule) if rule else (Measured.PASSED, "")
+
+
+def dtypes_of(dtype: Dtype, case: str) -> str:
+    """Return the rule by which flash-attn refuses the dtypes of a case, "" where it takes them."""
+    if case == "mixed":
+        return "fa2-mixed-qkv-dtype"
+    return "dtype-fp32-into-fa2" if dtype is Dtype.FP32 else ""
+
+
+def refusal_of_xformers(gpu: Gpu, dtype: Dtype, case: str) -> str:
+    if case == "mixed":
+        return "xformers-mixed-qkv-dtype"
+    taken = dtype is Dtype.FP16 or (dtype is Dtype.BF16 and gpu.modern)
+    return "" if taken else "xformers-no-operator"
+
+
 def tuple_of(key: CellKey) -> tuple[Backend, Dtype, str]:
     return key.backend, key.dtype, key.case
 
@@ -67,6 +124,8 @@ def tuple_of(key: CellKey) -> tuple[Backend, Dtype, str]:
 def expected(gpu: Gpu, key: tuple[Backend, Dtype, str]) -> tuple[Measured, str]:
     """Return how a cell comes out, and by which rule."""
     backend, dtype, case = key
+    if backend in PACKAGES:
+        return of_package(gpu, key)
     if case == "mixed":
         return Measured.REFUSED, "sdpa-mixed-qkv-dtype"
     masked = case == "masked" and backend is Backend.SDPA_FLASH

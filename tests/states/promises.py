@@ -6,18 +6,24 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_older
-from fadoctor.model.packages import FRAMEWORKS
+from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.released import accepts
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.plan import Change, Plan
 
 # flash-attn>=2.7.1,<2.8.3
 _REQUIREMENT = re.compile(r"([A-Za-z][A-Za-z0-9._-]{1,60})((?:[<>=!~]=?[0-9][0-9A-Za-z.*+]*,?)+)")
+
+BACKENDS_OF = {
+    package: frozenset(name for name, owner in BACKENDS.items() if owner == package)
+    for package in ATTENTION
+}
+"""Package for attention -> the backends for which it is installed."""
 
 
 def broken_promise(plan: Plan) -> str:
@@ -38,8 +44,22 @@ def _broken(plan: Plan) -> Iterator[str]:
             if after and not accepts(specifier.rstrip(","), after):
                 yield f"{name} becomes {after}, and by hand {name}{specifier} is asked for"
     is_asked = any("(asked for)" in wish for wish in plan.wishes)
+    if moved and not is_asked:
+        yield from _vain(plan, moved)
     if moved and not is_asked and plan.proof.errors and plan.proof.lost:
         yield f"{', '.join(plan.proof.lost)} stops working for a half repair"
+
+
+def _vain(plan: Plan, moved: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is installed though nothing that is wanted works afterwards."""
+    missed = {text.removesuffix(" fails") for text in plan.proof.missed}
+    cells = {wish for wish in plan.wishes if " on gpu" in wish and "(" not in wish}
+    if cells and cells <= missed:
+        yield f"{', '.join(moved)} moves, and every backend that is wanted fails"
+    for package, backends in BACKENDS_OF.items():
+        mine = {cell for cell in cells if cell.partition(" on ")[0] in backends}
+        if mine and mine <= missed and moved.get(PACKAGES[package][0]):
+            yield f"{PACKAGES[package][0]} is installed for what cannot work here"
 
 
 def _unsaid(plan: Plan) -> Iterator[str]:

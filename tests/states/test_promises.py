@@ -37,6 +37,17 @@ def made(**parts: Any) -> Plan:
         ),
         ({"changes": (Change("sglang", "0.5.23", "0.5.2"),)}, "without a word"),
         ({"changes": (Change("peft", "0.21.2", "0.16.0"),)}, "not named with its version"),
+        (
+            {"proof": Proof(missed=("fa2 on gpu[0] fails",)), "wishes": ("fa2 on gpu[0]",)},
+            "every backend that is wanted fails",
+        ),
+        (
+            {
+                "proof": Proof(missed=("fa2 on gpu[0] fails",)),
+                "wishes": ("fa2 on gpu[0]", "sdpa-flash on gpu[0]"),
+            },
+            "flash-attn is installed for what cannot work here",
+        ),
     ],
 )
 def test_what_is_broken_is_told(parts: dict[str, Any], told: str) -> None:
@@ -48,6 +59,10 @@ def test_what_is_broken_is_told(parts: dict[str, Any], told: str) -> None:
     [
         {"actions": (Action(ActionKind.ADVICE, "pip install 'flash-attn>=2.7.1,<3'"),)},
         {"proof": Proof(lost=("gpu[0] flex bf16",))},
+        {
+            "proof": Proof(missed=("sdpa-flash on gpu[0] fails",)),
+            "wishes": ("fa2 on gpu[0]", "sdpa-flash on gpu[0]"),
+        },
         {
             "proof": Proof(errors=("x",), lost=("gpu[0] flex bf16",)),
             "wishes": ("flash-attn (asked for)",),

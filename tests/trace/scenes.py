@@ -317,6 +317,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
 
 _SHAPES = {
     "adapter_on_value": ("v", "promotion", ""),
+    "averaged_copy": ("qkv", "float32-from-start", "weight: float32"),
     "dtype_handed_on": ("q", "promotion", ""),
     "engine_turned": ("qk", "promotion", ""),
     "evaluated_outside_context": ("qkv", "float32-from-start", "weight: float32"),
@@ -331,6 +332,7 @@ _SHAPES = {
     "scaled_layer": ("qkv", "promotion", "gamma: float32"),
     "scaled_queries": ("q", "promotion", ""),
     "text_in_float32": ("kv", "float32-from-start", "weight: float32"),
+    "squashed_by_compiled": ("v", "promotion", "openness: float32, in a compiled region"),
     "time_added": ("qkv", "promotion", ""),
     "validated_without_precision": ("qkv", "float32-from-start", "weight: float32"),
 }

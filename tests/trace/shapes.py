@@ -416,6 +416,49 @@ def gated_by_compiled():
     attend(q, k, v)
 
 
+class Squashed(nn.Module):
+    """A gate of a parameter in float32, which a function bounds first."""
+
+    def __init__(self):
+        super().__init__()
+        self.openness = nn.Parameter(torch.zeros(4, 8))
+
+    def forward(self, v):
+        return v * torch.sigmoid(self.openness * 2.0)  # guilty: squashed_by_compiled
+
+
+def squashed_by_compiled():
+    q, k, v = (torch.randn(1, 6, 4, 8, dtype=BF16) for _ in range(3))
+    attend(q, k, torch.compile(Squashed(), backend="eager")(v))
+
+
+class Averaged(nn.Module):
+    """A copy of a model whose weights are averaged in float32; it takes what the model takes."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches = nn.Conv1d(12, 32, 2, stride=2)
+        self.qkv = nn.Linear(32, 96)
+
+    @property
+    def dtype(self):
+        return self.patches.weight.dtype
+
+    def forward(self, pixels):
+        given = pixels.to(self.dtype)
+        x = self.patches(given).transpose(1, 2)  # guilty: averaged_copy
+        q, k, v = (each.unflatten(-1, (4, 8)) for each in self.qkv(x).chunk(3, -1))
+        return attend(q, k, v)
+
+
+def averaged_copy():
+    Averaged()(torch.randn(1, 12, 8, dtype=BF16))
+
+
+def well_averaged_copy_in_half():
+    Averaged().to(BF16)(torch.randn(1, 12, 8))
+
+
 def prompt_on_meta():
     """Learned prompt tokens that were never given values."""
     with torch.device("meta"):

@@ -209,3 +209,38 @@ def test_members_of_a_list_are_noted_each_with_its_own_operands() -> None:
             torch._foreach_mul(each, each)
         costs = [own_calls(lambda: torch._foreach_mul(each, each)) for each in (few, many)]  # noqa: B023
     assert costs[1]["storage_of"] == 4 * costs[0]["storage_of"]
+
+
+def test_call_that_comes_again_is_counted_and_not_looked_at_anew() -> None:
+    q, other = (torch.ones(1, 2, 4, 8, dtype=dtype) for dtype in (torch.bfloat16, torch.float16))
+
+    def several() -> None:
+        for _ in range(3):
+            sdpa(q, q, q)
+
+    with api.trace() as trace:
+        several()
+        found = own_calls(several)
+        sdpa(other, other, other)
+        with pytest.raises(RuntimeError):
+            sdpa(q, q, other)
+    assert (found["_look"], found["count"]) == (0, 3)
+    (process,) = trace.document().processes
+    assert process.faults == ()
+    assert [(call.times, bool(call.error)) for call in process.calls] == [
+        (6, False), (1, False), (1, True)
+    ]  # fmt: skip
+
+
+def test_call_under_other_switches_of_torch_is_another() -> None:
+    q = torch.ones(1, 2, 4, 8, dtype=torch.bfloat16)
+    attention = pytest.importorskip("torch.nn.attention")
+    with api.trace() as trace:
+        for _ in range(2):
+            sdpa(q, q, q)
+        with attention.sdpa_kernel(attention.SDPBackend.MATH):
+            sdpa(q, q, q)
+    (process,) = trace.document().processes
+    assert [(call.backend, call.times) for call in process.calls] == [
+        ("sdpa-flash", 2), ("sdpa-math", 1)
+    ]  # fmt: skip

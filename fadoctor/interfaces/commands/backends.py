@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import printable
-from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.model.verdict import Backend, Dtype, Predicted, dtype_named
 from fadoctor.syntax.credentials.hiding import hide_credentials
 
 if TYPE_CHECKING:
@@ -91,12 +92,21 @@ def cell_of(backend: str, dtype: str = "bf16") -> tuple[Backend, Dtype]:
     dtypes = {each.value: each for each in Dtype}
     if backend not in backends:
         raise UsageError(_unknown("backend", backend, backends))
-    if dtype not in dtypes:
+    found = dtype_named(str(dtype))
+    if found is None:
         raise UsageError(_unknown("dtype", dtype, dtypes))
-    return backends[backend], dtypes[dtype]
+    return backends[backend], found
 
 
 def _unknown(what: str, name: object, known: Mapping[str, object]) -> str:
     otherwise = f" There are {', '.join(known)}."
     text = printable(str(name), 40)
-    return f"there is no {what} {text!r}.{did_you_mean(text, known, otherwise)}"
+    below = [each for each in known if each.startswith(f"{text.lower()}-")] if text else []
+    flash = _FLASH.fullmatch(text)
+    meant = below or ([f"fa{flash.group(1)}"] if flash is not None else [])
+    hint = f" Did you mean {', '.join(meant)}?" if set(meant) & set(known) else ""
+    return f"there is no {what} {text!r}.{hint or did_you_mean(text, known, otherwise)}"
+
+
+_FLASH = re.compile(r"flash[-_ ]?att(?:n|ention)[-_ ]?v?([1-9])", re.IGNORECASE)
+"""flash_attention_2, as a framework's setting spells it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import package_of
+from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.follow_ups import was_so
 from fadoctor.repair.plan.released import mapping_of
@@ -38,7 +39,10 @@ class Quarrels:
         The aftermath of every state that follows counts them again, as errors.
         """
         found = self._between(state, environment, package)
-        return sum(not was_so(self.problem, state, each) for each in found)
+        helpers, choice = self.problem.session.candidates.helpers, state[package]
+        others = (each for name, each in state.items() if name != package and choice.is_change)
+        refused = sum(len([*at_odds(helpers, each, choice)]) for each in others)
+        return refused + sum(not was_so(self.problem, state, each) for each in found)
 
     def _between(self, state: State, environment: Environment, package: str) -> Iterator[Violation]:
         installed = mapping_of(environment.fact("packages.installed"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
+from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import newest_together
@@ -73,6 +75,9 @@ def aftermath(
     broken += _refused(company, state, followers)
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         found[package] = followers[package].distribution in there
+    helpers = problem.session.candidates.helpers
+    for first, second in combinations([*state.values(), *followers.values()], 2):
+        broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.compatible_newest import Company
-from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.released import can_agree, mapping_of
 from fadoctor.repair.plan.requirements import satisfies, violations
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
     from fadoctor.repair.plan.problem import Problem
-    from fadoctor.repair.plan.requirements import Violation
+    from fadoctor.repair.plan.requirements import Requirements, Violation
 
 Offers = dict[str, tuple["Choice", ...]]
 
@@ -30,10 +30,21 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
     found: Offers = {}
     for each in _of_others(problem):
         asker, needed = _key(each.distribution), _key(each.needs)
-        if needed in offers and asker not in offers and asker not in problem.lessons.stuck:
+        if asker in offers or asker in problem.lessons.stuck:
+            continue
+        if needed in offers and _is_refused(needs, each):
             newest = company.newest(each.distribution)
             found |= {} if newest is None else {asker: (newest,)}
     return found
+
+
+def _is_refused(requirements: Requirements, each: Violation) -> bool:
+    """Return whether others refuse every release that a package requires."""
+    return any(
+        not can_agree(needs[each.needs], each.specifier)
+        for asker, needs in requirements.items()
+        if asker != each.distribution and each.needs in needs
+    )
 
 
 class LeftUnmet:

@@ -14,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import common, words
+from fadoctor.repair.plan.released import common, just_before, words
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 # transformers>=4.37, flash-attn==2.8.3
 _SPECIFIER = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})((?:[<>=!~]=?[^<>=!~,]{1,60},?){0,12})")
 _END = re.compile(r"(?:^|,)(?P<sign><=?)(?P<last>[0-9][0-9A-Za-z.+!]{0,60})(?=,|$)")
-_MANY = "9999"
 _EXACT = re.compile(r"(?:^|,)[=~]=")
 _LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
 
@@ -100,7 +99,7 @@ def at_its_end(choice: Choice, here: str) -> Choice:
     goes_up = bool(here and choice.version) and is_older(here, choice.version) is True
     if choice.package in PACKAGES or _EXACT.search(specifier) or end is None or goes_up:
         return choice
-    version = end["last"] if end["sign"] == "<=" else _just_below(end["last"])
+    version = end["last"] if end["sign"] == "<=" else just_before(end["last"])
     return msgspec.structs.replace(choice, version=version)
 
 
@@ -109,16 +108,6 @@ def is_told(choice: Choice) -> bool:
     lowest = _LOWEST.search(choice.requirement)
     is_range = lowest is not None and lowest[0].startswith(">=")
     return not is_range or lowest is None or lowest[1] != choice.version
-
-
-def _just_below(version: str) -> str:
-    """Return a version that is older than one, and newer than all that are: 2.1 of 2.2."""
-    numbers = version.split(".")
-    while numbers and not numbers[-1].strip("0"):
-        numbers.pop()
-    if not numbers or not numbers[-1].isdigit():
-        return ""
-    return ".".join([*numbers[:-1], str(int(numbers[-1]) - 1), _MANY])
 
 
 def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:

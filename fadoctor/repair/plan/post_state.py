@@ -6,6 +6,7 @@ Unknown. Nothing is read or run.
 
 from __future__ import annotations
 
+import re
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
-from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.released import accepts, mapping_of
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.wheel_tags import UNFIT
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
 
+
+_REQUIRED = re.compile(r" requires (?P<other>[\w.-]{1,80})(?P<needs>[=<>!~][^ ]{1,200}), and ")
+"""What a line says that a release requires, and the files rule out."""
 
 _UNKNOWN = Unknown("known only after the installation", AFTER)
 _MET = Absent(f"{AFTER}: the installer installs it")
@@ -223,13 +227,22 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     changed: dict[str, Fact] = {}
     for fact_name in settled:
         told = mapping_of(facts.get(fact_name, _MET))
-        if choice.distribution in told:
-            left = {name: place for name, place in told.items() if name != choice.distribution}
+        left = {name: text for name, text in told.items() if not _is_settled(name, text, choice)}
+        if left != told:
             changed[fact_name] = Known(left, AFTER)
     for emptied in [name for name, fact in changed.items() if not mapping_of(fact)]:
         if emptied in _NONE_LEFT:
             changed[_NONE_LEFT[emptied]] = Absent(f"{AFTER}: a wheel by its address")
     return changed
+
+
+def _is_settled(name: str, text: str, choice: Choice) -> bool:
+    """Return whether a choice moves what a line is about, or comes in the version it requires."""
+    if name == choice.distribution:
+        return True
+    found = _REQUIRED.search(text)
+    is_other = found is not None and found["other"] == choice.distribution and choice.version
+    return bool(is_other) and found is not None and accepts(found["needs"], choice.version)
 
 
 def _ptxas(choice: Choice) -> dict[str, Fact]:

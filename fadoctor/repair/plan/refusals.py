@@ -28,9 +28,10 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     if not proof.missed:
         return
     yield from _unknown_releases(problem)
-    yield from _no_files(problem)
+    without_files = tuple(_no_files(problem))
+    yield from without_files
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
-        yield from _without_gpu(problem)
+        yield from () if without_files else _without_gpu(problem)
         return
     platform = problem.platform
     if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
@@ -75,7 +76,7 @@ def _no_files(problem: Problem) -> Iterator[str]:
         known = listed.every(package) if package in PLANNED else ()
         has_file = listed.published.has_file
         if known and not any(has_file(name, choice.version, place) for choice in known):
-            yield f"no known release of {name} has a ready-made file for {problem.platform}"
+            yield f"no known release of {name} has a prebuilt wheel for {problem.platform}"
 
 
 def _on_amd(problem: Problem) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
@@ -13,6 +15,9 @@ from fadoctor.repair.plan.wheel_facts import known
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
+
+_ENDS = re.compile(r"[=<>~]=?\s*([0-9][0-9A-Za-z.+]{0,60})")
+"""The versions that a range names: of 2.* the 2. is none."""
 
 
 def common(package: str, version: str, **more: object) -> dict[str, Fact]:
@@ -55,6 +60,33 @@ def accepts(specifier: str, version: str) -> bool:
     if allowed is None or not version:
         return True
     return parsed is not None and allowed.contains(parsed, prereleases=True)
+
+
+@lru_cache(maxsize=4096)
+def can_agree(first: str, second: str) -> bool:
+    """Return whether some version may be in both ranges; what is not known is no hindrance.
+
+    The ends of both are tried, and what lies just beyond them.
+    """
+    ranges = [parse_specifier(each) for each in (first, second)]
+    if None in ranges:
+        return True
+    ends = [end for each in (first, second) for end in _ENDS.findall(each)]
+    tried = [word for end in ends for word in (end, f"{end}.9999", just_before(end))]
+    return not ends or any(
+        all(each is not None and each.contains(word, prereleases=True) for each in ranges)
+        for word in filter(None, tried)
+    )
+
+
+def just_before(version: str) -> str:
+    """Return a version that is older than one, and newer than any that is: 2.1.9999 of 2.2."""
+    numbers = version.split(".")
+    while numbers and not numbers[-1].strip("0"):
+        numbers.pop()
+    if not numbers or not numbers[-1].isdigit():
+        return ""
+    return ".".join([*numbers[:-1], str(int(numbers[-1]) - 1), "9999"])
 
 
 def is_in_specifier(version: str, requires: Fact | None) -> bool:

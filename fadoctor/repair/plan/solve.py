@@ -127,12 +127,9 @@ class _Search:
         self.step = 1 + len(there) // _SLOWED_BY
 
     def run(self) -> Solution | None:
-        root = self._root()
-        if self.problem.is_from_nothing and not self.any_will_do:
-            self.is_greedy = True
+        root, is_large = self._root(), self.problem.is_from_nothing and not self.any_will_do
+        for self.is_greedy in (True, False) if is_large else (False,):
             self._descend(root)
-            self.is_greedy = False
-        self._descend(root)
         if self.best is None:
             return None
         complete = self.nodes < self.limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -85,8 +86,11 @@ class Resolver:
         needs = self._needs(chosen)
         bounds = [self._asked(package), *needs.get(package, ())]
         candidates = self.versions.of(package, ",".join(filter(None, bounds)))
-        if self._loosely and not candidates:
-            candidates = self.versions.of(package, self._asked(package))
+        for bound in (*needs.get(package, ()), "") if self._loosely else ():
+            if candidates:
+                break  # what one of them requires comes rather than what none does
+            both = ",".join(filter(None, (self._asked(package), bound)))
+            candidates = self.versions.of(package, both)
         for version in candidates:
             self._steps -= 1
             if self._steps < 0:
@@ -116,10 +120,26 @@ class Resolver:
             return False
         if not all(self.versions.has_file(each, version) for each, version in self.exact.items()):
             return False
+        self._is_reversed = not self._is_reversed
+        other = self.resolve({})
+        self._is_reversed = not self._is_reversed
+        return other == taken
+
+    def resolve_in_order(self) -> dict[str, str] | None:
+        """Return what comes where what the files name before torch is decided before it.
+
+        pip decides in the order of the files. Who pins torch then decides which one comes.
+        """
+        taken = self.resolve({})
+        before = set(takewhile(lambda name: name not in _FIRST, self.ranges))
+        if taken is None or not before or TORCH not in self.ranges:
+            return taken
         self._is_reversed = True
         other = self.resolve({})
+        if other is not None and any(other.get(name) != taken.get(name) for name in before):
+            return other
         self._is_reversed = False
-        return other == taken
+        return self.resolve({})
 
     def contradicts(self) -> bool:
         """Return whether what the files pin exactly does not go together."""

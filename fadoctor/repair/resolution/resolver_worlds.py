@@ -78,7 +78,7 @@ def picks(environment: Environment, matrix: Matrix) -> dict[str, str]:
 
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
     """Return what is taken today, whether all of it fits, and whether all but the helpers does."""
-    if (chosen := resolver.resolve({})) is not None:
+    if (chosen := resolver.resolve_in_order()) is not None:
         return chosen, True, True
     if (chosen := resolver.resolve_without_helpers()) is not None:
         return chosen, False, True

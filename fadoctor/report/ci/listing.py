@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.explanation import Explanation
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.fix import StepKind
 from fadoctor.model.place import Place
@@ -71,11 +72,26 @@ def listing_of(document: Report | SmokeReport | Explanation, folder: Path) -> Li
     )
 
 
+# train.yaml:4:1 bf16: true
+_OF_CONFIGURATION = re.compile(r"([^:\n]{1,400}):([0-9]{1,9}):[0-9]{1,9}(?: |$)")
+
+
 def _manifests(document: Report | SmokeReport | Explanation) -> tuple[str, ...]:
-    """Return the requirement files that were examined: what has no line is looked for in them."""
-    if document.target is None or document.target.kind != "manifest":
-        return ()
-    return tuple(document.target.label.split(", "))
+    """Return the files that were examined: what has no line is looked for in them."""
+    if document.target is not None and document.target.kind == "manifest":
+        return tuple(document.target.label.split(", "))
+    return tuple(dict.fromkeys(each.file for each in _configured(document)))
+
+
+def _configured(document: Report | SmokeReport | Explanation) -> list[Place]:
+    """Return where configurations say something, as far as facts name a line."""
+    facts = document.environment if isinstance(document, Report) else {}
+    found = [
+        _OF_CONFIGURATION.match(fact.source)
+        for name, fact in facts.items()
+        if name.startswith("config.") and isinstance(fact, Known)
+    ]
+    return [Place(each[1], int(each[2])) for each in found if each]
 
 
 def _located(

@@ -52,7 +52,9 @@ def read_arguments(
     held: list[tuple[str, ConfigWord, list[ConfigWord]]] = []
     loose: list[ConfigWord] = []
     for word in words:
-        if option := _OPTION.fullmatch(word.text):
+        if _MORE.fullmatch(word.text):
+            loose.append(word)
+        elif option := _OPTION.fullmatch(word.text):
             value = [] if option[2] is None else [_text(word, option[2])]
             held.append((option[1].replace("-", "_"), word, value))
         elif held and _takes_pairs(held[-1], word):
@@ -73,6 +75,8 @@ def read_arguments(
     return Arguments(source.name, "", _closed(tree, place)), tuple(loose)
 
 
+# ${ARGS...}: what a script may add to a variable
+_MORE = re.compile(r"\$\{\w{1,100}\.\.\.\}")
 _LISTS = ("target_modules", "lora_target", "modules_to_save")
 """Endings of options that take several values."""
 

@@ -7,13 +7,10 @@ arguments they are where the command names no program.
 from __future__ import annotations
 
 import posixpath
-import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.model.errors import InputError
 from fadoctor.sources.configs import settings
 from fadoctor.sources.configs.given_commands import (
     ConfigCommand,
@@ -26,17 +23,17 @@ from fadoctor.sources.configs.given_commands import (
 from fadoctor.sources.configs.kinds import LMDEPLOY, SGLANG, VLLM
 from fadoctor.sources.configs.launches import OPTIONS, find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
-from fadoctor.sources.configs.source import Source
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
-from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, walk
-from fadoctor.syntax.yaml_documents import read_documents
-from fadoctor.syntax.yaml_tree import read_yaml
+from fadoctor.syntax.tree import Node
+from fadoctor.syntax.yaml_documents import first_line, read_documents, read_embedded
+from fadoctor.syntax.yaml_walk import descend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.sources.configs.intent import Configuration, Intent
+    from fadoctor.sources.configs.source import Source
 
 KIND = "container"
 _SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands")
@@ -57,10 +54,10 @@ _SHELLS = ("sh", "bash", "zsh", "dash")
 
 
 class _Held(NamedTuple):
-    node: Node
-    image: str
-    variables: Variables
-    depth: int
+    """What the mappings above have said."""
+
+    image: str = ""
+    variables: Variables = ()
 
 
 def recognises(source: Source) -> bool:
@@ -114,58 +111,41 @@ def _documents(source: Source) -> Iterator[Node]:
 
 
 def _embedded(source: Source) -> Iterator[Node]:
-    """Yield the documents that stand as texts: ``train.yaml`` of a ConfigMap, ``serveConfigV2``."""
     for document in _documents(source):
-        for path, node in walk(document):
-            if _HOLDS_FILE.search(path[-1]) and isinstance(node.scalar, str):
-                before = "\n" * (_first_line(source, node) - 1)
-                with suppress(InputError):
-                    found = read_yaml(Source(source.name, before + node.scalar))
-                    if found is not None and found.mapping:
-                        yield found
-
-
-_HOLDS_FILE = re.compile(
-    r"\.(?:ya?ml|json)$|(?:config|conf|settings|values|options|engine_?args)(?:v\d{1,2})?$",
-    re.IGNORECASE,
-)
-"""Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
+        yield from read_embedded(source, document)
 
 
 def _commands(source: Source) -> Iterator[ConfigCommand]:
     for command, _ in _with_images(source):
         yield command
+    for document in _embedded(source):
+        for key, node in document.mapping.items():
+            if key.lower() in _ENGINES and node.mapping:
+                yield _of_section(_ENGINES[key.lower()], node)
+
+
+def _of_section(image: str, node: Node) -> ConfigCommand:
+    """Return the command that a section of an engine comes to: ``vllm: {max-model-len: 4096}``."""
+    words = [ConfigWord(image, node.line, node.column)]
+    for key, value in node.mapping.items():
+        if value.scalar is not None:
+            word = _word(value)
+            words.append(msgspec.structs.replace(word, text=f"--{key}={word.text}"))
+    return ConfigCommand(tuple(words))
 
 
 def _with_images(source: Source) -> Iterator[tuple[ConfigCommand, str]]:
     """Yield the commands, each with the image in which it runs."""
     for document in _documents(source):
-        waiting = [_Held(document, "", (), 0)]
-        met = 0
-        seen: set[int] = set()  # an alias leads to what was read before
-        while waiting and met < NODE_LIMIT:
-            held = waiting.pop()
-            met += 1
-            if id(held.node.value) in seen:
-                continue
-            seen.add(id(held.node.value))
-            if held.node.mapping:
-                held = _inside(held)
-                for command in _of_mapping(source, held):
-                    yield command, held.image
-            below = (*held.node.mapping.values(), *held.node.items)
-            if held.depth < DEPTH_LIMIT:
-                waiting += [
-                    _Held(each, held.image, held.variables, held.depth + 1)
-                    for each in reversed(below)
-                    if isinstance(each.value, dict | tuple)
-                ]
+        for node, held in descend(document, _Held(), _inside):
+            for command in _of_mapping(source, node, held):
+                yield command, held.image
 
 
-def _inside(held: _Held) -> _Held:
-    """Return a mapping with the image and the variables that it names itself."""
+def _inside(mapping: Node, _key: str, held: _Held) -> _Held:
+    """Return what holds within a mapping: with the image and the variables that it names itself."""
     image, variables = held.image, list(held.variables)
-    for key, node in held.node.mapping.items():
+    for key, node in mapping.mapping.items():
         if key.lower() in _IMAGES and isinstance(node.scalar, str):
             image = node.scalar
         elif key.lower() in _IMAGES and node.get("repository") is not None:
@@ -175,7 +155,7 @@ def _inside(held: _Held) -> _Held:
             image = _ENGINES.get(str(named.scalar).lower(), image)
         elif key.lower() in _ENVIRONMENT:
             variables += _variables(node)
-    return _Held(held.node, image, tuple(variables), held.depth)
+    return _Held(image, tuple(variables))
 
 
 def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
@@ -198,9 +178,9 @@ def _word(node: Node) -> ConfigWord:
     return ConfigWord(text, node.line, node.column, is_quoted=True)
 
 
-def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
+def _of_mapping(source: Source, mapping: Node, held: _Held) -> Iterator[ConfigCommand]:
     """Yield the commands of one mapping; its variables are those of each of them."""
-    by_key = {key.lower(): node for key, node in held.node.mapping.items()}
+    by_key = {key.lower(): node for key, node in mapping.mapping.items()}
     for key in _SCRIPTS:
         node = by_key.get(key)
         for text in (node, *node.items) if node is not None else ():
@@ -212,8 +192,11 @@ def _of_mapping(source: Source, held: _Held) -> Iterator[ConfigCommand]:
         if node is not None:
             words += _words(source, node)
     yield from _given(source, by_key)
+    image = by_key.get("image")
     if words:
         yield from _started(source, words, held)
+    elif image is not None and of_image(held.image):  # it starts what it is made for
+        yield ConfigCommand((ConfigWord(held.image, image.line, image.column),), held.variables)
     elif any(key in by_key for key in _ENVIRONMENT) and (
         own := [each for each in held.variables if is_asked(each[0])]
     ):
@@ -249,7 +232,7 @@ def _optional(words: list[ConfigWord]) -> Iterator[ConfigCommand]:
 def _words(source: Source, node: Node) -> list[ConfigWord]:
     """Return the words of a command: of a list each as it is, of a text as the shell splits it."""
     if isinstance(node.scalar, str):
-        return words_of(source, node.scalar, _first_line(source, node))
+        return words_of(source, node.scalar, first_line(source.text, node))
     words = [_word(item) for item in node.items if item.scalar is not None]
     # a list whose items hold several words each: "--dtype bfloat16"
     return [
@@ -259,21 +242,15 @@ def _words(source: Source, node: Node) -> list[ConfigWord]:
     ]
 
 
-def _first_line(source: Source, node: Node) -> int:
-    """Return the line where a text begins: below its key, where it is a block."""
-    rows = source.text.split("\n")
-    row = rows[node.line - 1] if 0 < node.line <= len(rows) else ""
-    return node.line + bool(re.search(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$", row))
-
-
 def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[ConfigCommand]:
     """Yield the command that words make, or those of the script that a shell is given."""
     names = [posixpath.basename(word.text) for word in words]
     if names[0] in _SHELLS and len(words) > 1:
-        given = next((w for w in words[1:] if not w.text.startswith("-")), None)
-        if given is not None and any(char.isspace() for char in given.text):
-            node = Node(given.text, given.line, given.column)
-            yield from _script(source, node, held)
+        at = next((at for at, w in enumerate(words) if at and not w.text.startswith("-")), 0)
+        if at and any(char.isspace() for char in words[at].text):
+            node = Node(words[at].text, words[at].line, words[at].column)
+            for command in _script(source, node, held):
+                yield _filled(command, tuple(words[at + 2 :]))  # after the name of the script
             return
     if words[0].text.startswith("--") and not of_image(held.image):
         for command in _optional(words):
@@ -288,7 +265,16 @@ def _started(source: Source, words: list[ConfigWord], held: _Held) -> Iterator[C
         )
 
 
+def _filled(command: ConfigCommand, given: tuple[ConfigWord, ...]) -> ConfigCommand:
+    """Return a command with the arguments of its script in the place of ``"$@"``."""
+    words = [each for word in command.words for each in (given if word.text in _ALL else (word,))]
+    return msgspec.structs.replace(command, words=tuple(words)) if given else command
+
+
+_ALL = ("${@}", "${*}", "$@", "$*")
+
+
 def _script(source: Source, node: Node, held: _Held) -> Iterator[ConfigCommand]:
-    line = _first_line(source, node)
+    line = first_line(source.text, node)
     for command in text_commands(source, str(node.scalar), line, held.variables):
         yield msgspec.structs.replace(command, variables=(*held.variables, *command.variables))

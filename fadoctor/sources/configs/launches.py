@@ -7,6 +7,11 @@ import re
 
 import msgspec
 
+from fadoctor.sources.configs.docker_run import (
+    container_run,
+    given_options,
+    speaks_of_settings,
+)
 from fadoctor.sources.configs.shell_commands import ConfigWord
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,6}|\$\{?PYTHON\w{0,12}\}?", re.IGNORECASE)
@@ -62,6 +67,8 @@ _IMAGES = {
     "huggingface/text-generation-inference": "server", "openmmlab/lmdeploy": "server",
 }  # fmt: skip
 """Images that take the arguments of a server -> the kind whose reader knows them."""
+# us-docker.pkg.dev/.../gcr.io/huggingface-text-generation-inference-cu121.2-1.ubuntu2204.py310
+_MIRRORED = re.compile(r"/huggingface-text-generation-inference[\w.-]{0,100}(?::[\w.-]{1,128})?$")
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -109,6 +116,12 @@ def find_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
 
 def _image_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
     """Return what an image starts by itself, told by the words after its name."""
+    run = container_run(words)
+    if run is not None:
+        kind, options = of_image(run.image.text), given_options(run)
+        is_given = run.arguments[:1] == () or run.arguments[0].text.startswith("-")
+        if kind or (is_given and speaks_of_settings(options)):
+            return Launch(kind, run.image, options)
     for at, word in enumerate(words):
         if kind := of_image(word.text):
             return Launch(kind, word, words[at + 1 :])
@@ -118,22 +131,15 @@ def _image_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
 def of_image(name: str) -> str:
     """Return whose arguments an image takes, "" of one that starts nothing that is known."""
     found = _IMAGE.fullmatch(name)
-    return _IMAGES.get(found[1].lower(), "") if found else ""
+    if found and (kind := _IMAGES.get(found[1].lower())):
+        return kind
+    return "server" if _MIRRORED.search(name) else ""
 
 
-def given_variables(words: tuple[ConfigWord, ...]) -> list[tuple[str, ConfigWord]]:
+def given_variables(words: tuple[ConfigWord, ...]) -> tuple[tuple[str, ConfigWord], ...]:
     """Return the variables that ``docker run`` is told to set: ``-e NAME=value``."""
-    names = [posixpath.basename(word.text) for word in words[:4]]
-    if "run" not in names or not {"docker", "podman", "nerdctl"}.intersection(names):
-        return []
-    found = []
-    for at, word in enumerate(words):
-        text = word.text.removeprefix("--env=")
-        is_option = at > 0 and words[at - 1].text in ("-e", "--env")
-        if (is_option or text != word.text) and "=" in text:
-            name, _, value = text.partition("=")
-            found.append((name, msgspec.structs.replace(word, text=value)))
-    return found
+    run = container_run(words)
+    return run.variables if run is not None else ()
 
 
 def _kind_of_command(name: str, following: str) -> str | None:

@@ -50,8 +50,7 @@ def say(script: ScriptMeaning, call: Found) -> None:
     elif last in ("from_pretrained", "from_config"):
         _loaded(script, call, owner.rpartition(".")[2])
     elif last in ("pipeline", "SentenceTransformer", "CrossEncoder"):
-        script.uses("transformers", "inference" if last == "pipeline" else "", call)
-        say_arguments(script, _with_mapping(call, "model_kwargs"))
+        _wrapped(script, call, last)
     elif last in ("LLM", "EngineArgs", "AsyncEngineArgs", "Engine"):
         _served(script, call, last)
     elif last == "LLMConfig" and call.name.startswith("ray."):
@@ -68,6 +67,14 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _cast(script, call, owner, last)
 
 
+def _wrapped(script: ScriptMeaning, call: Found, last: str) -> None:
+    """Note what a wrapper of a model is given; a pipeline of the script's own is none."""
+    if last == "pipeline" and call.name not in ("pipeline", "transformers.pipeline"):
+        return
+    script.uses("transformers", "inference" if last == "pipeline" else "", call)
+    say_arguments(script, _with_mapping(call, "model_kwargs"))
+
+
 def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
     if call.value is None:
         return
@@ -77,6 +84,10 @@ def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
     }.get(last)
     if name:
         script.add(name, call, meaning.text(call.value), call)
+
+
+# AutoModelForCausalLM, AutoPeftModelForCausalLM; not AutoDraftModel or AutoAWQForCausalLM of others
+_AUTO = re.compile(r"Auto(?:Peft)?Model(?:For\w{1,60})?")
 
 
 def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
@@ -96,7 +107,7 @@ def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
     if not owner.startswith("Peft"):  # whose first argument is a model
         keys = (0, "pretrained_model_name_or_path", "model_name")
         script.take(call, keys, "config.model", meaning.text)
-    is_its = root == "transformers" or owner.startswith("Auto")
+    is_its = root == "transformers" or _AUTO.fullmatch(owner) is not None
     say_arguments(script, call, is_renamed=is_its and not owner.startswith("Flax"))
 
 

@@ -208,7 +208,7 @@ _OPEN = {
     "layers": "config.attention",
 }  # fmt: skip
 """What a key says -> the fact that is open where a variable decides."""
-_FLASH = {"flash": "flash_attention_2"}
+_FLASH = {"flash": "flash_attention_2", "fa2": "flash_attention_2"}
 
 
 def _switch(said: Said, node: Node, name: str) -> bool:

@@ -20,6 +20,7 @@ READERS: tuple[str, ...] = (
     "fadoctor.sources.manifests.conda_lock",
     "fadoctor.sources.manifests.environment_yml",
     "fadoctor.sources.manifests.dockerfile",
+    "fadoctor.sources.manifests.setup_py",
     "fadoctor.sources.manifests.script",
     "fadoctor.sources.manifests.setup_cfg",
     "fadoctor.sources.manifests.install_script",

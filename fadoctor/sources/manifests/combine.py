@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.model.packages import package_of
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.contradicted import is_impossible
 from fadoctor.sources.manifests.lock_graph import reached
@@ -131,16 +133,32 @@ def _at_once(
     """Return the packages of which one installer heeds all that is said, by whoever says it.
 
     A lock was resolved by its tool, commands install one after the other, conda and pip too, and
-    an override overrules what others require.
+    an override overrules what others require. Of commands the one that names most counts.
     """
     apart = {name for manifest in manifests for name in manifest.overridden}
+    command = _largest_command(asked)
     for name, found in asked.items():
-        if any(m.is_complete or m.is_in_steps or r.manager for r, m, _ in found):
+        if any(
+            m.is_complete or r.manager or (m.is_in_steps and r.command != command)
+            for r, m, _ in found
+        ):
             apart.add(name)
     for manifest in manifests:
         if manifest.is_complete or manifest.is_in_steps:
             apart |= {each.name for each in manifest.constraints}
     return frozenset((asked.keys() | bounds.keys()) - apart)
+
+
+def _largest_command(asked: dict[str, list[Asked]]) -> int:
+    """Return the command that names most of what the catalogue knows; -1 where none names two."""
+    counted = Counter(
+        command
+        for name, found in asked.items()
+        if package_of(name)
+        for command in {each.command for each, _, _ in found if each.command}
+    )
+    number, count = max(counted.items(), key=lambda item: (item[1], item[0]), default=(-1, 0))
+    return number if count > 1 else -1
 
 
 def _sure(found: list[Asked]) -> list[Requirement]:

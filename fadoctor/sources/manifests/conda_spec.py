@@ -93,6 +93,10 @@ class CondaNames:
         return "virtual" if name.startswith("__") else self.roles.get(name, "")
 
 
+# x264=1!161.3030
+_EPOCH = re.compile(r"={0,2}\d{1,9}!")
+
+
 def add_spec(
     draft: Draft, names: CondaNames, spec: Spec, place: Place, files: tuple[str, ...] = ()
 ) -> str | None:
@@ -103,7 +107,7 @@ def add_spec(
     specifier = conda_range(spec.version)
     role = names.role(spec.name)
     if specifier is None:
-        if role:
+        if role or _EPOCH.match(spec.version):
             return None  # build numbers and dates: tzdata=2024a
         problem = f"{spec.version[:100]!r} is not a version that fadoctor knows"
         return problem if re.search(r"[<>=!~|,\s]", spec.version.lstrip("=")) else None

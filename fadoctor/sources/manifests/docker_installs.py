@@ -14,6 +14,7 @@ from fadoctor.sources.manifests import conda_lock, environment_yml, requirements
 from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import (
+    ALONE,
     BOUNDS,
     CHANNELS,
     ELSEWHERE,
@@ -28,7 +29,13 @@ from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, 
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
 from fadoctor.sources.manifests.read import read_source
-from fadoctor.sources.manifests.replaced import carry_out, is_same_release, moves, outdate
+from fadoctor.sources.manifests.replaced import (
+    carry_out,
+    is_same_release,
+    moves,
+    outdate,
+    replace_triton,
+)
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.manifests.source import Source
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -230,6 +237,8 @@ class Installs:
         for word in (*given.plain, *given.values(("-e", "--editable"))):
             asked = self.wish(word)
             found += [msgspec.structs.replace(asked, index=index)] if asked else []
+        number = 0 if given.flags & ALONE else self.tally.command()
+        found = [msgspec.structs.replace(each, command=number) for each in found]
         self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)
 
     def isolated(
@@ -256,12 +265,15 @@ class Installs:
         before = self.stage.packages.get("torch", [])
         self.stage.install(asked, upgrade=bool(flags & UPGRADE))
         now = self.stage.packages.get("torch", [])
-        if before and not is_same_release(before, now):
-            named = {each.name for each in asked}
-            outdate(self.stage, before[0], named)
-        if "--no-deps" not in flags:
-            for move in list(moves(self.stage, asked, self.matrix, index)):
-                carry_out(self.stage, move, index)
+        is_other = not (before and is_same_release(before, now))
+        if before and is_other:
+            outdate(self.stage, before[0], {each.name for each in asked})
+        if flags & ALONE:
+            return
+        if now and is_other:
+            replace_triton(self.stage, asked, now[-1])
+        for move in list(moves(self.stage, asked, self.matrix, index)):
+            carry_out(self.stage, move, index)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""

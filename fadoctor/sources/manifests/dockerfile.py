@@ -126,9 +126,8 @@ class _Build:
         elif each.keyword in {"COPY", "ADD"}:
             self.copy(each, self.stage)
         elif each.keyword not in _OTHERS:
-            raise self.source.error(
-                "no instruction of a Dockerfile", line=each.place.line, key=each.keyword
-            )
+            shown = each.text.text.strip()[:80]
+            self.stage.note(each.place.line, f"no instruction of a Dockerfile: {shown}")
 
     def error(self, each: Instruction, problem: str) -> InputError:
         return self.source.error(problem, line=each.place.line, key=each.keyword)

@@ -19,6 +19,7 @@ from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, isolated_builds
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts, absent_facts, open_facts
+from fadoctor.sources.manifests.package_indexes import of_their_indexes
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts
@@ -54,7 +55,7 @@ def planned_environment(
     facts |= python_facts(facts, manifests, host.overlays)
     choice = manifests[0].choice if manifests else None
     markers = Markers(marker_target(facts), choice)
-    combined = _in_image(combine(manifests, markers))
+    combined = of_their_indexes(_in_image(combine(manifests, markers)))
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)

@@ -13,6 +13,7 @@ MORE_INDEXES = ("--extra-index-url", "--index")
 FILES = ("-r", "--requirement", "--requirements")
 BOUNDS = ("-c", "--constraint", "--constraints", "--override", "--overrides", "-b")
 ELSEWHERE = ("-t", "--target", "--prefix", "--root")
+ALONE = frozenset(("--no-deps", "--no-dependencies"))
 UPGRADE = frozenset(("-U", "--upgrade", "--force-reinstall", "--reinstall"))
 CHANNELS = ("-c", "--channel")
 

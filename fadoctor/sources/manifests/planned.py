@@ -83,6 +83,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Whether an installer surely builds it in an environment that has no torch."""
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
+    command: int = 0
+    """Which command names it, counted from 1: an installer heeds all of one at once."""
 
 
 class Setting(msgspec.Struct, frozen=True):

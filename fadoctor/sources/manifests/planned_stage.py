@@ -27,7 +27,12 @@ class Tally:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self.wishes = 0
+        self.wishes = self.commands = 0
+
+    def command(self) -> int:
+        """Count one more command that installs; return its number."""
+        self.commands += 1
+        return self.commands
 
     def is_full(self) -> bool:
         """Count one more; say whether that is one too many."""

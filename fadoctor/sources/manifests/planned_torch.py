@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.sources.manifests.conda_build import conda_cuda
+from fadoctor.sources.manifests.package_indexes import serves_others
 from fadoctor.sources.manifests.requirement_text import file_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _label_of(torch: Planned, combined: Combined) -> str:
 
 def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
     indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
-    return [_build_of_index(index) for index in indexes]
+    return [_build_of_index(index) for index in indexes if not serves_others(index)]
 
 
 def only_builds(combined: Combined) -> dict[str, str]:

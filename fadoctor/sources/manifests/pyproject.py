@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, pep508, specifier
 from fadoctor.sources.manifests.isolated import marked
+from fadoctor.sources.manifests.listed_beside import dynamic_lists
 from fadoctor.sources.manifests.pixi_toml import read_pixi
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.pyproject_pdm import read_pdm
@@ -67,7 +68,7 @@ def _project(draft: Draft, tree: ManifestTree) -> None:
         draft.python = Setting(specifier(tree, python), tree.place(python))
     dynamic = [tree.as_text(item) for item in tree.items(root, "project", "dynamic")]
     if "dependencies" in dynamic and tree.find(root, "tool", "poetry") is None:
-        draft.note(1, "the dependencies are dynamic: a build computes them")
+        dynamic_lists(draft, tree)
 
 
 def _extras(draft: Draft, tree: ManifestTree) -> None:

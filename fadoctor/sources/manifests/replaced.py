@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import RELEASES, SETUPS, TORCH, package_of
+from fadoctor.model.packages import RELEASES, SETUPS, TORCH, TRITON, package_of
 from fadoctor.sources.manifests.combine import exact_version
 from fadoctor.sources.manifests.planned import Requirement
 
@@ -63,6 +63,13 @@ def carry_out(stage: Stage, move: Move, index: str) -> None:
     )
     if old.name == TORCH:
         outdate(stage, old)
+
+
+def replace_triton(stage: Stage, asked: Iterable[Requirement], torch: Requirement) -> None:
+    """Put the triton that a torch brings in the place of one that an earlier command installed."""
+    named = {each.name for each in asked}
+    if torch.name in named and TRITON not in named and (there := stage.packages.get(TRITON)):
+        carry_out(stage, Move(torch, there[0], ""), "")
 
 
 def is_same_release(before: Sequence[Requirement], now: Sequence[Requirement]) -> bool:

@@ -14,13 +14,14 @@ import msgspec
 
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node
-from fadoctor.syntax.yaml_documents import read_documents
+from fadoctor.syntax.yaml_documents import read_documents, read_embedded
+from fadoctor.syntax.yaml_walk import descend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.sources.manifests.source import Source
+    from fadoctor.syntax.tree import Node
 
 _SCRIPTS = ("before_script", "setup", "setup_commands", "initialization_commands", "run", "script",
             "scripts", "bash", "cmd", "commands")  # fmt: skip
@@ -56,73 +57,52 @@ class Unit:
 
 
 class _Held(msgspec.Struct, frozen=True):
-    node: Node
-    key: str
-    owner: Unit | None
-    """The unit that steps belong to."""
-    variables: dict[str, str | None]
-    image: Setting | None
-    depth: int
+    """What the mappings above have said."""
+
+    owner: Unit | None = None
+    """The unit that steps below belong to."""
+    variables: dict[str, str | None] = {}
+    image: Setting | None = None
 
 
 def read_units(source: Source) -> list[Unit]:
     """Return the units of a file that run or list something; InputError where it is no YAML."""
     rows = source.text.split("\n")
     found: list[Unit] = []
-    for document in read_documents(source):
-        waiting = [_Held(document, "", None, {}, None, 0)]
-        met = 0
-        seen: set[int] = set()  # an alias leads to what was read before
-        while waiting and met < NODE_LIMIT:
-            held = waiting.pop()
-            met += 1
-            if id(held.node.value) in seen:
-                continue
-            seen.add(id(held.node.value))
-            if held.node.mapping:
-                unit = _of_mapping(source, held, rows)
-                if unit.rows or unit.wishes:
-                    found += [] if unit in found else [unit]
-                held = msgspec.structs.replace(
-                    held, variables=unit.variables, image=unit.image, owner=unit
-                )
-            waiting += reversed(list(_below(held)))
+
+    def enter(node: Node, key: str, held: _Held) -> _Held:
+        unit = _of_mapping(source, node, key, held, rows)
+        return _Held(unit, unit.variables, unit.image)
+
+    documents = list(read_documents(source))
+    within = [each for document in documents for each in read_embedded(source, document)]
+    for document in (*documents, *within):
+        for _, held in descend(document, _Held(), enter):
+            unit = held.owner
+            if unit is not None and (unit.rows or unit.wishes) and unit not in found:
+                found.append(unit)
     return found
 
 
-def _below(held: _Held) -> Iterator[_Held]:
-    """Yield what lies in a mapping or a list; steps belong to who lists them."""
-    if held.depth >= DEPTH_LIMIT:
-        return
-    for key, each in held.node.mapping.items():
-        if isinstance(each.value, dict | tuple):
-            owner = held.owner if key.lower() in _STEPS else None
-            yield _Held(each, key, owner, held.variables, held.image, held.depth + 1)
-    for each in held.node.items:
-        if isinstance(each.value, dict | tuple):
-            yield msgspec.structs.replace(held, node=each, depth=held.depth + 1)
-
-
-def _of_mapping(source: Source, held: _Held, rows: list[str]) -> Unit:
-    """Return the unit of a mapping, with what it adds to it."""
-    unit = held.owner if held.owner is not None and held.key.lower() in _STEPS else None
-    by_key = {key.lower(): node for key, node in held.node.mapping.items()}
+def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[str]) -> Unit:
+    """Return the unit of a mapping, with what it adds to it; steps belong to who lists them."""
+    unit = held.owner if key.lower() in _STEPS else None
+    by_key = {name.lower(): each for name, each in node.mapping.items()}
     if unit is None:
-        unit = Unit(_name(held, by_key), held.node.line)
+        unit = Unit(_name(key, by_key), node.line)
         unit.image = held.image
     unit.variables = {**held.variables, **unit.variables, **_variables(by_key)}
-    for key in _IMAGES:
-        node = by_key.get(key)
-        inner = node.get("image") if node is not None and node.mapping else node
+    for name in _IMAGES:
+        named = by_key.get(name)
+        inner = named.get("image") if named is not None and named.mapping else named
         if inner is not None and isinstance(inner.scalar, str):
             place = Place(source.name, inner.line, inner.column)
             unit.image = Setting(inner.scalar.removeprefix("docker:"), place)
     _lists(source, unit, by_key)
-    scripts = list(_scripts(by_key))
     is_maybe = "if" in by_key or "when" in by_key
-    for node in scripts:
-        line = node.line + bool(_BLOCK.search(_row(rows, node.line)))
-        text = _EXPRESSION.sub("${EXPRESSION}", str(node.scalar))
+    for script in list(_scripts(by_key)):
+        line = script.line + bool(_BLOCK.search(_row(rows, script.line)))
+        text = _EXPRESSION.sub("${EXPRESSION}", str(script.scalar))
         if is_maybe:
             unit.notes.append((line, text))
             continue
@@ -136,10 +116,10 @@ def _row(rows: list[str], line: int) -> str:
     return rows[line - 1] if 0 < line <= len(rows) else ""
 
 
-def _name(held: _Held, by_key: dict[str, Node]) -> str:
+def _name(key: str, by_key: dict[str, Node]) -> str:
     named = by_key.get("name")
     said = named.scalar if named is not None and isinstance(named.scalar, str) else ""
-    return (said or held.key or "this file")[:60]
+    return (said or key or "this file")[:60]
 
 
 def _variables(by_key: dict[str, Node]) -> dict[str, str | None]:

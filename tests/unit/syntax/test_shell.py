@@ -197,3 +197,20 @@ HOSTILE = (
 def test_hostile_scripts_end(text: str) -> None:
     with which_ends():
         assert len(read_shell(text, KNOWN).commands) <= 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('A=(x y); if t; then A+=(z); fi; go "${A[@]}"', ["go", "x", "y", "${A...}"]),
+        ('A="x y"; if t; then A="$A z"; fi; go $A', ["go", "x", "y", "${A...}"]),
+        ('A="x"; for i in $B; do A="$A $i"; done; go $A', ["go", "x", "${A...}"]),
+        ('A="x"; if t; then A="y"; fi; go $A', ["go", "$A"]),
+        ('if t; then A+=" z"; fi; go $A', ["go", "$A"]),
+        ("A=(x); if t; then A[0]=z; fi; go ${A[@]}", ["go", "${A[@]}"]),
+    ],
+)
+def test_what_is_only_added_to_leaves_the_rest_known(text: str, expected: list[str]) -> None:
+    last = read_shell(text, {}).commands[-1]
+    assert [word.text for word in last.words] == expected
+    assert last.words[-1].is_open

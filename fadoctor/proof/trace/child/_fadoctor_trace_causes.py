@@ -6,7 +6,6 @@ origins decides whether this statement is the one, or hands on what another bega
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import torch
@@ -92,11 +91,14 @@ class Causes:
                 moving = moving or known
             static = static or known
         flows = name in self.roles.flows
-        if moving is not None and not (flows and parameter and _left_autocast(moving)):
-            return _for_a_weight(moving) if flows and parameter else moving
+        for_a_weight = moving is not None and flows and parameter and _for_a_weight(moving)
+        left = moving is not None and flows and parameter and _left_autocast(moving)
+        if moving is not None and not left and not for_a_weight:
+            return moving
         if parameter is not None:
             place, _ = place_of(frame)
             found = Origin(START, name, place, out.dtype, static=not flows)
+            found.follows = bool(for_a_weight)
             found.key = parameter
             found.operand = parameter_name(place.owner(), parameter)
             return found
@@ -141,7 +143,7 @@ class Causes:
     def _widened(self, name: Any, out: Any, lower: Any, frame: Any) -> Any:
         """Return the origin of a wide result of half operands alone."""
         place, at = place_of(frame)
-        if name in self.roles.casts and not names_dtype(place):
+        if name in self.roles.casts and not names_dtype(place, at):
             given = self._as_named(name, out, place, at, lower) or self._given_wide(out, frame)
             if given is not None:
                 return given
@@ -206,17 +208,15 @@ class Causes:
         return None
 
 
-def _for_a_weight(origin: Any) -> Any:
-    """Return the origin of what met a wide weight: a cast that names no dtype was made for it.
+def _for_a_weight(origin: Any) -> bool:
+    """Return whether a cast that names no dtype made what meets a wide weight: it was made for it.
 
-    The branch computes as its weights do, whatever handed their dtype on; what adds its result to
-    a half one is to blame.
+    The branch computes as its weights do, whatever handed their dtype on: they are wide from the
+    start. Where its result is added to a half one, that is to blame.
     """
-    if origin.kind != CAST or origin.follows or origin.why or names_dtype(origin.place):
-        return origin
-    found = copy.copy(origin)
-    found.follows = True
-    return found
+    if origin.kind != CAST:
+        return False
+    return origin.follows or not (origin.why or names_dtype(origin.place))
 
 
 def _left_autocast(origin: Any) -> bool:

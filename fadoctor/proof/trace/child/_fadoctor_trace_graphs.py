@@ -114,6 +114,23 @@ def _held(node: Any) -> Any:
     return found.group(1) if found else ""
 
 
+def _name_of(node: Any) -> Any:
+    """Return the parameter or buffer that a node alone is computed from, else its own name."""
+    at = node
+    for _ in range(_DEEPEST):
+        held = _held(at)
+        given = [each for each in at.all_input_nodes if _is_float(each)]
+        if held or len(given) != 1:
+            return held or node.name
+        at = given[0]
+    return node.name
+
+
+def _is_float(node: Any) -> Any:
+    value = _value(node)
+    return value is not None and value.dtype in RANK
+
+
 def _made(kind: Any, node: Any, wide: Any, root: Any) -> Any:
     lines = _LINE.findall(node.stack_trace or "")
     if not lines:
@@ -122,7 +139,7 @@ def _made(kind: Any, node: Any, wide: Any, root: Any) -> Any:
     module = _module(node, root)
     place = Place(Code(file, function), int(line), module, True)
     origin = Origin(kind, node.name.rstrip("_0123456789"), place, _value(node).dtype)
-    origin.operand = next((_held(each) or each.name for each in wide), "")
+    origin.operand = next(map(_name_of, wide), "")
     origin.sure = False
     origin.why = "in a compiled region"
     return origin

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from _fadoctor_trace_causes import Causes
 from _fadoctor_trace_frames import place_of, storage_of
+from _fadoctor_trace_heirs import Heirs
 from _fadoctor_trace_operands import called
 from _fadoctor_trace_origin import (
     CAST,
@@ -33,6 +34,9 @@ from _fadoctor_trace_origin import (
 from _fadoctor_trace_table import Table
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
+__tracebackhide__ = True
+"""For pytest: our frames are no place of an error."""
+
 _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _TENSOR = torch.Tensor
@@ -52,6 +56,7 @@ class Lineage(TorchFunctionMode):
         self._choosers = self.roles.choosers
         self.table = Table()
         self.causes = Causes(self.roles, self.table)
+        self._hand_on = Heirs(self.roles, self.table).hand_on
         self.active = True
         self.modules_came: Any = None
         """Called where modules have come since, also those that nobody imported."""
@@ -74,7 +79,11 @@ class Lineage(TorchFunctionMode):
             out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:
             try:
-                if isinstance(out, _SEEN) and not self._known(func, out, args):
+                if (
+                    isinstance(out, _SEEN)
+                    and not self._known(func, out, args)
+                    and not self._hand_on(func, out, args, kwargs)
+                ):
                     with torch._C.DisableTorchFunction():  # a class may have code for each look
                         self._look(func, out, args, kwargs)
                 if len(_MODULES) != self._modules:

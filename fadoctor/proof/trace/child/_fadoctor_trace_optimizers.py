@@ -13,6 +13,9 @@ from typing import Any
 import torch
 from _fadoctor_trace_patches import placed
 
+__tracebackhide__ = True
+"""For pytest: our frames are no place of an error."""
+
 _CLIP = "torch.nn.utils.clip_grad"
 _SCALE = "torch.amp.grad_scaler"
 _CLIPPING = ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm")

@@ -136,14 +136,15 @@ def plain_name(func: Any) -> Any:
     if known is not None:
         return known[1]
     name = (getattr(func, "__name__", "") or str(func)).partition(".")[0]
-    if type(func) in _LASTING:
+    if type(func) in LASTING:
         keep(_PLAIN, id(func), (func, name))
     return name
 
 
 _PLAIN: dict[int, Any] = {}
 """Address of a function of C++ -> the function, and what it is called."""
-_LASTING = (BuiltinFunctionType, MethodDescriptorType)
+LASTING = (BuiltinFunctionType, MethodDescriptorType)
+"""Classes of functions of C++: each lives as long as torch does."""
 
 
 def own_code(kind: Any) -> Any:
@@ -169,16 +170,29 @@ _OWN_CODE: dict[Any, bool] = {}
 _OF_TORCH = ("aten", "prims", "prim")
 
 
-def names_dtype(place: Any) -> Any:
-    """Return whether the statement itself says float32: then it is the one."""
+def names_dtype(place: Any, frame: Any = None) -> Any:
+    """Return whether the statement itself says float32: then it is the one.
+
+    A constant of its file says so, too, where the frame is given when first asked.
+    """
     code, line = place.code, place.line
     known = _SAYS.get((id(code), line))
     if known is None:
         text = source_of(code, line) if code is not None else ""
-        known = keep(_SAYS, (id(code), line), (code, _SAID.search(text) is not None))
+        said = _SAID.search(text) is not None or _has_constant(text, frame)
+        known = keep(_SAYS, (id(code), line), (code, said))
     return known[1]
 
 
+def _has_constant(text: Any, frame: Any) -> Any:
+    """Return whether a line names a global variable of its file that is a wide dtype."""
+    if frame is None:
+        return False
+    found = (frame.f_globals.get(name) for name in _WORD.findall(text)[:40])
+    return any(isinstance(each, torch.dtype) and each in WIDE for each in found)
+
+
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,80}")
 _SAYS: dict[Any, Any] = {}
 _SAID = re.compile(r"float(?:32|64)|(?:torch|np)\.(?:float|double)\b|\.(?:float|double)\(|"
                    r"(?:Float|Double)Tensor|get_default_dtype")  # fmt: skip

@@ -15,6 +15,13 @@ MOST_CALLS = 1000
 _AGAIN_S = 1.0
 """How long counts alone may wait before they are written, seconds."""
 
+_SHARE = 10.0
+"""A call where nothing is wrong waits as many times as long as the last writing took.
+
+A sequence that grows by a token makes each call a new one: all of them written at each would cost
+the square of their number.
+"""
+
 
 class Record:
     """Facts of this process; after a fork the child begins its own."""
@@ -36,6 +43,7 @@ class Record:
         self.pid = os.getpid()
         self._path = os.path.join(self.folder or "", "%d-%s.json" % (self.pid, os.urandom(4).hex()))
         self._written = 0.0
+        self._cost = 0.0
 
     def _forked(self) -> None:
         self.lock = threading.RLock()
@@ -57,7 +65,9 @@ class Record:
                 self.lost += 1
                 return
             self.calls[key] = call
-            self.write()
+            wait = 0.0 if call["culprits"] or call["error"] else min(self._cost * _SHARE, _AGAIN_S)
+            if time.monotonic() - self._written >= wait:
+                self.write()
 
     def note_compiled(self, name: Any) -> None:
         """Note a compiled region, once."""
@@ -71,6 +81,7 @@ class Record:
         if self.folder is None:
             return
         with self.lock:
+            began = time.monotonic()
             temporary = "%s.%d.new" % (self._path, threading.get_ident())
             try:
                 with open(temporary, "w", encoding="utf-8", errors="replace") as file:
@@ -79,6 +90,7 @@ class Record:
             except (OSError, ValueError, TypeError) as error:
                 self.watch.fault("writing the record", error)
             self._written = time.monotonic()
+            self._cost = self._written - began
 
     def document(self) -> Any:
         """Return what is known, ready for JSON."""

@@ -15,6 +15,7 @@ import _fadoctor_trace_calls as calls
 import _fadoctor_trace_frames as frames
 import _fadoctor_trace_why as why
 import torch
+from _fadoctor_trace_again import Again
 from _fadoctor_trace_compiled import Compiled, Scripted, asks_whether_compiling
 from _fadoctor_trace_graphs import Graphs
 from _fadoctor_trace_hide import hide_our_frames
@@ -25,6 +26,9 @@ from _fadoctor_trace_optimizers import Optimizers
 from _fadoctor_trace_patches import Patches, alike_of, placed, tell_script
 from _fadoctor_trace_record import Record
 from _fadoctor_trace_refusals import Refusals
+
+__tracebackhide__ = True
+"""Asks pytest to leave our frames out: an error of the patient's stands where it is raised."""
 
 _DYNAMO = "torch._dynamo.eval_frame"
 _MAKERS = ("from_numpy", "frombuffer", "from_dlpack", "_utils._rebuild_tensor")
@@ -78,6 +82,7 @@ class Tracer:
         self.fault = watch.fault
         self.watch = watch
         self.names = frames.Names()
+        self.again = Again(record)
         self.is_compiling = asks_whether_compiling()
         self.lineage = Lineage(watch.fault, config["operations"])
         self.lineage.entered = self._entered
@@ -222,6 +227,7 @@ class Tracer:
         alike: list[Any] = []
 
         def wrapper(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True  # its globals may be those of the original
             if is_compiling():
                 return original(*args, **kwargs)
             if alike and asked_by_others(self.modes, args, kwargs):

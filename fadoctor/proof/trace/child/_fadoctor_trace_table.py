@@ -32,10 +32,18 @@ class Table:
         known = self._kept.get(key)
         if known is not None:
             self._kept[key] = (origin, known[1])
+        else:
+            self.put_storage(key, bare(tensor).untyped_storage(), origin)
+
+    def put_storage(self, key: Any, storage: Any, origin: Any) -> None:
+        """Remember where the tensors of a storage come from."""
+        known = self._kept.get(key)
+        if known is not None:
+            self._kept[key] = (origin, known[1])
             return
         if len(self._kept) >= self._limit:
             self._sweep()
-        self._kept[key] = (origin, bare(tensor).untyped_storage()._weak_ref())
+        self._kept[key] = (origin, storage._weak_ref())
 
     def clear(self) -> None:
         """Forget everything."""

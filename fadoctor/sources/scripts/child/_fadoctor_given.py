@@ -24,14 +24,17 @@ class Parameters:
     """The functions whose parameters have a default that counts, and those that are given more."""
 
     def __init__(self) -> None:
-        self.of: dict[int, tuple[str, bool, dict[str, ast.expr]]] = {}
-        """The scope of a function -> its name, whether it is a command, its defaults."""
+        self.of: dict[int, tuple[str, bool, dict[str, ast.expr], list[str]]] = {}
+        """The scope of a function -> its name, whether it is a command, defaults, parameters."""
         self.started: set[str] = set()
-        self.plain: set[str] = set()
-        self.given: set[str] = set()
+        self.calls: dict[str, list[ast.Call]] = {}
+        """The name of a function, or of a class whose instance is made -> its calls."""
 
-    def note_function(self, node: ast.AST, inner: Scope) -> None:
-        """Note the defaults of a function: those of its signature, and of click's decorators."""
+    def note_function(self, node: ast.AST, inner: Scope, owner: str = "") -> None:
+        """Note the defaults of a function: those of its signature, and of click's decorators.
+
+        `owner`: the class that a method belongs to; who calls the class calls its ``__init__``.
+        """
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return
         defaults = signature(node.args)
@@ -42,20 +45,26 @@ class Parameters:
                 if name and default is not None:
                     defaults[name] = default
         is_command = any(last_name(called(each)) in COMMANDS for each in node.decorator_list)
-        self.of[id(inner)] = (node.name, is_command, defaults)
+        is_init = bool(owner) and node.name == "__init__"
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)][is_init:]
+        name = owner if is_init else "" if owner else node.name
+        self.of[id(inner)] = (name, is_command, defaults, names)
 
     def note_call(self, node: ast.Call) -> None:
         """Note who is started as a command, and who is called with and without arguments."""
         if last_name(node.func) in STARTERS and node.args and isinstance(node.args[0], ast.Name):
             self.started.add(node.args[0].id)
         elif isinstance(node.func, ast.Name):
-            (self.given if node.args or node.keywords else self.plain).add(node.func.id)
+            self.calls.setdefault(node.func.id, []).append(node)
 
     def default(self, scope: Scope, name: str) -> ast.expr | None:
         """Return what a parameter is where nobody gives it; None where that is not known."""
-        function, is_command, defaults = self.of.get(id(scope), ("", False, {}))
-        is_started = is_command or function in self.started or function in self.plain
-        found = defaults.get(name) if is_started and function not in self.given else None
+        function, is_command, defaults, names = self.of.get(id(scope), ("", False, {}, []))
+        calls = self.calls.get(function, []) if function else []
+        is_started = is_command or function in self.started or bool(calls)
+        found = defaults.get(name) if is_started else None
+        if any(may_give(call, name, names) for call in calls):
+            return None
         if isinstance(found, ast.Call) and last_name(found.func) in OF_TYPER:
             given = keywords(found)
             found = given.get("default") or (found.args[0] if found.args else None)
@@ -93,6 +102,15 @@ class Items:
         noted = self.of.setdefault((id(scope), name), [])
         noted += [(key, value, condition, getattr(value, "lineno", 0)) for key, value in pairs]
         return True
+
+
+def may_give(call: ast.Call, name: str, names: list[str]) -> bool:
+    """Return whether a call gives a parameter, by its name or place, or may do so."""
+    if any(each.arg in (None, name) for each in call.keywords):
+        return True
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return True
+    return name in names and len(call.args) > names.index(name)
 
 
 def updated(node: ast.Call) -> list[tuple[ast.expr, ast.expr]]:

@@ -55,6 +55,8 @@ class Scopes:
         self.has_star = False
         self.bodies: dict[int, Scope] = {}
         """Of classes, by the identity of their nodes."""
+        self.classes: dict[int, str] = {}
+        """The body of a class -> its name."""
         self.defaults: dict[str, list[ast.expr]] = {}
         """Options and fields -> what they are where nobody gives them."""
         self.stored: set[str] = set()
@@ -105,6 +107,7 @@ class Scopes:
         outside = [*getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
         if isinstance(node, ast.ClassDef):
             inner = self.bodies[id(node)] = Scope(scope)
+            self.classes[id(inner)] = node.name
             if any("dataclass" in ast.dump(each) for each in node.decorator_list):
                 self.note_fields(node)
                 self.note_arguments(node, scope, condition)
@@ -114,7 +117,7 @@ class Scopes:
             arguments = node.args  # type: ignore[attr-defined]
             outside += [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
             plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-            self.parameters.note_function(node, inner)
+            self.parameters.note_function(node, inner, self.classes.get(id(scope), ""))
             for given in (*plain, arguments.vararg, arguments.kwarg):
                 if given is not None:
                     bind(inner, given.arg, None)

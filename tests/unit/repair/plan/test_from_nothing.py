@@ -461,3 +461,12 @@ def test_a_library_comes_in_the_version_that_was_asked_for(
     assert found.outcome is PlanOutcome.REPAIRS
     chosen = {change.distribution: change.after for change in found.changes}
     assert comes.items() <= chosen.items()
+
+
+def test_two_that_exclude_each_other_by_a_third_package_are_not_planned_together() -> None:
+    """Of protobuf one took releases below 4 alone, and the other none of these: uv refused."""
+    found = plan(start("empty", A100), want=("vllm==0.19.1", "unsloth==2025.3.19"))
+    chosen = {change.distribution for change in found.changes}
+    assert not {"vllm", "unsloth"} <= chosen
+    alone = plan(start("empty", A100), want=("vllm==0.19.1",))
+    assert "vllm" in {change.distribution for change in alone.changes}

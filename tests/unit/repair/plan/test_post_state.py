@@ -11,6 +11,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow, keep, remove
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.post_state import PostState, old_cuda_wheels
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from tests.unit.repair.plan.problems import golden, session, with_package
 
 if TYPE_CHECKING:
@@ -141,3 +142,12 @@ def test_wheels_that_what_has_no_facts_of_its_own_requires_stay() -> None:
     asked = {**before.facts, "requirer[0].requires": Known({wheel: "==4.6.2"}, "test")}
     before = msgspec.structs.replace(before, facts=asked)
     assert old_cuda_wheels(before, torch("2.13.0")) == ()
+
+
+def test_a_contradiction_is_settled_by_what_moves_to_the_version_that_is_required() -> None:
+    """vLLM moved as well, although the torch that came is the one that it requires."""
+    told = {"vllm": "(vllm==0.10.2 requires torch==2.8.0, and torch==2.6.0 is asked for)"}
+    there = golden("linux-a100-healthy", packages__contradicted=told)
+    apply = PostState(session().matrix).apply
+    assert apply(there, torch("2.8.0")).fact(CONTRADICTED) == Known({}, AFTER)
+    assert apply(there, torch("2.9.1")).fact(CONTRADICTED) == Known(told, "test")

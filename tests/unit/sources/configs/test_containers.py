@@ -183,3 +183,40 @@ eval:
 
 def test_what_make_works_out_itself_is_no_command() -> None:
     assert facts(("Makefile", MAKEFILE))["weights_dtype"] == "bf16"
+
+
+ARGUMENTS_OF_A_SCRIPT = """\
+containers:
+  - image: trainer:1
+    command: ["/bin/bash", "-c"]
+    args:
+      - |
+        prepare data
+        exec trl sft "$@"
+      - "--"
+      - "--attn_implementation=flash_attention_2"
+      - "--bf16"
+"""
+
+
+def test_a_script_is_given_the_arguments_after_its_name() -> None:
+    found = facts(("job.yaml", ARGUMENTS_OF_A_SCRIPT))
+
+    assert (found["attention"], found["dtype"]) == ("flash_attention_2", "bf16")
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["vllm/vllm-openai:v0.10.0", "gcr.io/x/huggingface-text-generation-inference-cu121.2-1.py310"],
+)
+def test_an_image_alone_starts_what_it_is_made_for(image: str) -> None:
+    found = facts(("pod.yaml", f"containers:\n  - image: {image}\n"))
+
+    assert found["purpose"] == "inference"
+
+
+def test_a_section_of_an_engine_in_a_file_within() -> None:
+    text = "kind: ConfigMap\ndata:\n  inference.yaml: |\n    vllm:\n      dtype: bfloat16\n"
+    found = facts(("map.yaml", text))
+
+    assert (found["framework"], found["weights_dtype"]) == ("vllm", "bf16")

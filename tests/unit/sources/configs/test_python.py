@@ -435,3 +435,14 @@ m = A.from_pretrained("x", torch_dtype=torch.bfloat16)
 )
 def test_a_script_that_only_converts_a_model_runs_nothing(after: str, dtype: str) -> None:
     assert facts(("convert.py", LOADED + after))["weights_dtype"] == dtype
+
+
+@pytest.mark.parametrize("call", ["self.pipeline", "model.pipeline", "make().pipeline"])
+def test_a_pipeline_of_ones_own_is_none_of_transformers(call: str) -> None:
+    text = f"import transformers\nclass A:\n    def go(self):\n        {call}(dtype=x.bfloat16)\n"
+    assert "dtype_keyword" not in script(f"{text}A().go()\n")
+
+
+def test_the_pipeline_of_transformers_takes_a_dtype() -> None:
+    text = "import torch\nfrom transformers import pipeline\npipeline('x', dtype=torch.bfloat16)\n"
+    assert script(text)["dtype_keyword"] == "dtype"

@@ -170,3 +170,28 @@ a, b = transformers.HfArgumentParser((A, B)).parse_args_into_dataclasses()
 transformers.AutoModel.from_pretrained("m", torch_dtype=a.torch_dtype)
 """
     assert facts(("a.py", text))["weights_dtype"] == "bf16"
+
+
+CLASSES = (
+    "import torch\nfrom transformers import AutoModel\n"
+    "class Server:\n"
+    '    def __init__(self, path, attention="flash_attention_2", dtype="bfloat16"):\n'
+    "        self.attention = attention\n"
+    "        self.model = AutoModel.from_pretrained(path, attn_implementation=attention)\n{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "attention"),
+    [
+        ('Server("m")\n', "flash_attention_2"),
+        ('Server("m", dtype="float16")\n', "flash_attention_2"),
+        ('Server("m", "sdpa")\n', "?"),
+        ('Server("m", attention="sdpa")\nServer("m")\n', "?"),
+        ("Server(*given)\n", "?"),
+        ("Server(**given)\n", "?"),
+        ("", "?"),
+    ],
+)
+def test_defaults_of_a_class_that_is_made(call: str, attention: str) -> None:
+    assert facts(("a.py", CLASSES.format(call))).get("attention", "?") == attention

@@ -135,3 +135,7 @@ def test_a_known_framework_whose_keys_say_nothing_is_read(
     )
     names = {each.name: each.value for each in found.intents}
     assert names["config.framework"] == framework
+
+
+def test_short_names_of_flash_attention() -> None:
+    assert facts("model_args: {attn_implementation: fa2}\n")["attention"] == "flash_attention_2"

@@ -7,7 +7,7 @@ import pytest
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.command_files import read, recognises
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, Manifest
-from tests.unit.sources.manifests.given import given
+from tests.unit.sources.manifests.given import by_name, given, wanted
 
 
 def of(text: str, name: str = "task.yaml") -> Manifest:
@@ -106,3 +106,20 @@ def test_where_nothing_installs_it_says_what_was_looked_for(name: str) -> None:
 def test_names() -> None:
     assert all(recognises(name, "") for name in ("a.yaml", "ci.YML", "Makefile-cuda", "setup.ps1"))
     assert not any(recognises(name, "") for name in ("a.txt", "a.toml", "Dockerfile", "a.sh"))
+
+
+RAY = """\
+kind: RayService
+spec:
+  serveConfigV2: |
+    applications:
+      - name: llm
+        runtime_env:
+          pip: ["vllm==0.4.3", "transformers==4.40.2"]
+"""
+
+
+def test_a_list_in_a_file_within_the_file() -> None:
+    manifest = read(given(RAY, "service.yaml"))
+    assert wanted(manifest) == {"vllm": "==0.4.3", "transformers": "==4.40.2"}
+    assert by_name(manifest)["vllm"].place.line == 7

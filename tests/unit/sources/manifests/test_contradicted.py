@@ -193,3 +193,24 @@ def test_an_index_alone_ties_torch_to_its_builds(
     tmp_path: Path, text: str, builds: dict[str, str]
 ) -> None:
     assert planned(tmp_path, text).builds == builds
+
+
+@pytest.mark.parametrize(
+    ("commands", "asked"),
+    [
+        ("pip install vllm==0.6.5 torchvision==0.18.0\n", {"vllm", "torchvision"}),
+        ("pip install vllm==0.6.5\npip install torchvision==0.18.0\n", set()),
+        ("pip install --no-deps vllm==0.6.5 torchvision==0.18.0\n", set()),
+        ("pip install peft trl\npip install vllm==0.6.5 torchvision==0.18.0 triton==3.1.0\n",
+         {"vllm", "torchvision", "triton"}),
+    ],
+)  # fmt: skip
+def test_what_one_command_names_is_met_at_once(
+    tmp_path: Path, commands: str, asked: set[str]
+) -> None:
+    assert of_file(tmp_path, "install.sh", commands).asked.keys() == asked
+
+
+def test_two_pins_of_one_command_contradict_each_other(tmp_path: Path) -> None:
+    found = of_file(tmp_path, "install.sh", "pip install torch==2.5.1 torch==2.6.0 triton\n")
+    assert "torch" in value(found, CONTRADICTED)

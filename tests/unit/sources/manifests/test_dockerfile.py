@@ -204,7 +204,6 @@ def test_a_device_is_not_read(tmp_path: Path) -> None:
     [
         ("RUN pip install x\n", "given:1 at `RUN`: found before the first FROM"),
         ("# nothing\n", "given:1: no FROM"),
-        (PYTORCH + "RUNS pip\n", "given:2 at `RUNS`: no instruction of a Dockerfile"),
         (PYTORCH + "!!\n", "given:2: no instruction of a Dockerfile"),
         ("FROM a b\n", "given:1 at `FROM`: not as FROM is written"),
         (PYTORCH + "ENV A=1 B\n", "given:2 at `ENV`: not as ENV is written"),
@@ -250,3 +249,9 @@ def test_it_is_known_by_name() -> None:
     assert not recognises("Dockerfile.md", "# how\n")
     assert not recognises("Dockerfile.txt", "FROM a\n")
     assert not recognises("docker-compose.yml", "services:\n")
+
+
+def test_a_line_that_is_no_instruction_is_noted() -> None:
+    manifest = read(given(PYTORCH + "pip install vllm\nRUN pip install einops==0.8.0\n"))
+    assert wanted(manifest)["einops"] == "==0.8.0"
+    assert any("no instruction of a Dockerfile: pip install vllm" in n for n in manifest.notes)

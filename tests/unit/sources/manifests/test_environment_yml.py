@@ -73,3 +73,8 @@ def test_pip_builds_beside_the_torch_of_conda() -> None:
     told = text + "variables: {PIP_NO_BUILD_ISOLATION: '0'}\n"
     found = {each.name: each for each in read(given(told, "environment.yml")).requirements}
     assert not found["flash-attn"].is_isolated_by_new
+
+
+def test_an_epoch_is_passed_over() -> None:
+    text = "dependencies:\n  - x264=1!161.3030=h7f98852_1\n  - pytorch=2.1.2\n"
+    assert wanted(read(given(text, "environment.yml")))["torch"] == "==2.1.2"

@@ -165,3 +165,26 @@ def test_lines_that_are_not_followed_leave_the_rest_open() -> None:
 def test_a_program_that_a_variable_names(program: str) -> None:
     found = script(f"#!/bin/bash\n{program} install torch==2.6.0\n")
     assert wanted(found) == {"torch": "==2.6.0"}
+
+
+def test_torch_brings_its_triton_in_the_place_of_an_earlier_one() -> None:
+    first = script("pip install triton==3.3.0\npip install torch==2.5.1\n")
+    assert wanted(first) == {"torch": "==2.5.1"}
+    last = script("pip install torch==2.5.1\npip install triton==3.3.0\n")
+    assert wanted(last) == {"torch": "==2.5.1", "triton": "==3.3.0"}
+    again = script("pip install torch==2.5.1 triton==3.1.0\npip install torch==2.5.1\n")
+    assert wanted(again) == {"torch": "==2.5.1", "triton": "==3.1.0"}
+
+
+@pytest.mark.parametrize("option", ["--no-deps", "--no-dependencies"])
+def test_what_comes_alone_replaces_nothing(option: str) -> None:
+    text = f"pip install torch==2.1.0\npip install xformers==0.0.23 {option}\n"
+    assert wanted(script(text)) == {"torch": "==2.1.0", "xformers": "==0.0.23"}
+
+
+def test_each_command_has_a_number_of_its_own() -> None:
+    text = (
+        "pip install torch==2.5.1\npip install vllm==0.6.5 einops\npip install triton --no-deps\n"
+    )
+    found = {each.name: each.command for each in script(text).requirements}
+    assert found == {"torch": 1, "vllm": 2, "einops": 2, "triton": 0}

@@ -1,0 +1,47 @@
+"""Indexes of one package or a few: what they serve beside PyPI, and that torch is not of them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.load import load_knowledge
+
+if TYPE_CHECKING:
+    from fadoctor.sources.manifests.combine import Combined
+
+ITS_INDEX = "its own index has releases that no table counts"
+_HOST = re.compile(r"https?://([\w.-]{1,200})")
+
+
+@lru_cache(maxsize=1)
+def _served() -> dict[str, frozenset[str]]:
+    rows = load_knowledge().tables["package-indexes"].rows
+    return {str(row["host"]): frozenset(str(row["serves"]).split()) for row in rows}
+
+
+def serves_others(index: str) -> bool:
+    """Return whether an index has packages of its own and no torch: those for ROCm bring one."""
+    return "/rocm" not in index and _packages(index) != frozenset()
+
+
+def _packages(index: str) -> frozenset[str]:
+    found = _HOST.match(index)
+    return _served().get(found[1].lower(), frozenset()) if found else frozenset()
+
+
+def of_their_indexes(combined: Combined) -> Combined:
+    """Return what files ask for; the release of what an index has for itself stays open."""
+    own: frozenset[str] = frozenset()
+    for each in combined.indexes:
+        own |= _packages(each.value)
+    packages = {
+        name: msgspec.structs.replace(each, open=ITS_INDEX)
+        if (name in own or name in _packages(each.index)) and not (each.version or each.url)
+        else each
+        for name, each in combined.packages.items()
+    }
+    return msgspec.structs.replace(combined, packages=packages)

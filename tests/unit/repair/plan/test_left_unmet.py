@@ -1,0 +1,46 @@
+"""What packages outside the catalogue require, and what a plan mends of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from fadoctor.model.fact import Known
+from fadoctor.sources.targets.derived import derive
+from tests.states.starts import start
+from tests.unit.repair.plan.problems import plan, session
+from tests.unit.repair.plan.test_planner import changed
+
+H100 = ("NVIDIA H100 80GB HBM3", "9.0", "550.54.15")
+
+
+def planned(distribution: str, version: str, needs: dict[str, str], **there: str) -> dict[str, str]:
+    """Return what a plan changes beside a package of no catalogue."""
+    before = start("transformers that asks for kernels that are gone", H100)
+    installed = dict(before.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    facts: dict[str, Any] = {
+        "packages.installed": {**installed, distribution: version, **there},
+        "requirer.count": 1,
+        "requirer[0].distribution": distribution,
+        "requirer[0].version": version,
+        "requirer[0].requires": needs,
+    }
+    known = {name: Known(value, "test") for name, value in facts.items()}
+    found = msgspec.structs.replace(before, facts={**before.facts, **known})
+    found = derive(found, session().matrix)
+    return changed(plan(found, requirements={distribution: needs}))
+
+
+def test_what_it_requires_in_vain_is_a_step_where_a_fix_installs_it() -> None:
+    """It was left to a person, beside a command that changed something else."""
+    found = planned("verl", "0.4.1", {"tensordict": "<=0.6.2"}, tensordict="0.9.1")
+    assert found == {"tensordict": "<=0.6.2"}
+
+
+def test_where_others_refuse_that_it_moves_itself() -> None:
+    """transformers 4.57 takes no huggingface-hub 1: an older datasets takes the one here."""
+    needs = {"huggingface-hub": "<3.0,>=1.31.0"}
+    found = planned("datasets", "5.2.0", needs)
+    assert "huggingface-hub" not in found
+    assert found["datasets"].startswith("5.0.")

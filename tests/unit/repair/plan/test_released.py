@@ -1,0 +1,31 @@
+"""Ranges of versions that exclude each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.repair.plan.released import can_agree, just_before
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("<4.0.0", ">=5.29.6", False),
+        ("==1.2.*", ">=1.3", False),
+        ("==2.0", "==2.1", False),
+        ("<2", ">1.9", True),
+        ("<=3.6.0,>=2.16", ">=3.6.0", True),
+        ("~=1.2", "<1.3", True),
+        ("!=1.0,>=1", "<1.0.1", True),
+        ("", ">1", True),
+    ],
+)
+def test_whether_a_version_may_be_in_both(first: str, second: str, *, expected: bool) -> None:
+    assert can_agree(first, second) is can_agree(second, first) is expected
+
+
+@pytest.mark.parametrize(
+    ("version", "before"), [("2.2", "2.1.9999"), ("3.0.0", "2.9999"), ("0", ""), ("1.0rc1", "")]
+)
+def test_a_version_just_before_another(version: str, before: str) -> None:
+    assert just_before(version) == before
