@@ -15,6 +15,7 @@ from typing import Any
 from typer.main import get_command
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import checked_page
 import manual
 
 from fadoctor.interfaces.cli.app import build
@@ -34,6 +35,7 @@ def generate(compiled: Compiled) -> dict[str, str]:
     files["docs/cli.md"] = commands_page()
     files["docs/man/fadoctor.1"] = manual.render(compiled.knowledge.version)
     files["docs/matrix.md"] = page_markdown.render(table_page.build_page(compiled.knowledge))
+    files["docs/tables-checked.md"] = checked_page.render(compiled.knowledge)
     return files | rule_pages(compiled)
 
 

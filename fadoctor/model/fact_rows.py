@@ -70,6 +70,7 @@ gpu[].vendor           | text    | gpu         | nvidia or amd
 gpu[].compute_capability | version | gpu       | X.Y, NVIDIA only
 gpu[].gfx              | text    | gpu         | gfx942 and the like, AMD only
 gpu[].isa              | text    | derived     | the AMD GPU that programs take it for: gpu[].gfx, or what HSA_OVERRIDE_GFX_VERSION says
+gpu[].discrete         | boolean | derived     | an AMD GPU on a card, and not in a processor; Absent for NVIDIA's
 gpu[].memory_bytes     | integer | gpu         | total memory, bytes
 gpu[].mig              | boolean | gpu         | Multi-Instance GPU mode is on
 gpu[].tensor_cores     | boolean | derived     | it has units for matrix products in half precision
@@ -105,6 +106,7 @@ packages.hidden_how    | list    | packages    | how these come first: PYTHONPAT
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
+packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
 packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does

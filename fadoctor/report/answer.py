@@ -14,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import doubt_of, lacks_driver
+from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def answers_of(report: Report) -> tuple[GpuAnswer, ...]:
     """
     if not is_tabled(report):
         return with_cause(report, [_without_table(report)])
-    answers = [_of_gpu(report, gpu) for gpu in gpus_of(report)]
+    idle = left_out(report)
+    answers = [_of_gpu(report, gpu) for gpu in gpus_of(report) if gpu not in idle]
     found: dict[str, GpuAnswer] = {}
     for each in with_cause(report, answers):
         found.setdefault(each.sentence, each)
@@ -103,6 +104,16 @@ def is_tabled(report: Report) -> bool:
 def gpus_of(report: Report) -> tuple[str, ...]:
     """Return the GPUs of the table; the CPU, on which a run may have passed, is none."""
     return tuple(dict.fromkeys(each.gpu for each in report.verdicts if each.gpu != CPU))
+
+
+def left_out(report: Report) -> frozenset[str]:
+    """Return a display's GPUs and their like: what is recommended fails there, not everywhere."""
+    advice = report.recommendation
+    chosen = advice and (advice.backend, advice.dtype)
+    mine = [each for each in report.verdicts if (each.backend, each.dtype) == chosen]
+    states = {each.gpu: state_of(each) for each in mine if each.gpu != CPU}
+    failing = frozenset(gpu for gpu, state in states.items() if state is State.FAILS)
+    return failing if State.WORKS in states.values() else frozenset()
 
 
 def state_on(report: Report, gpu: str) -> State:
@@ -270,7 +281,7 @@ def _why_no_table(report: Report) -> str:
     """Return why no answer is possible for torch on a GPU: the premise, and its cause if known."""
     facts = report.environment
     count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
-    cause = "".join(f" {headline(each)}." for each in _about_gpus(report)[:1])
+    cause = "".join(f" {headline(each)}." for each in about_gpus(report)[:1])
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
@@ -282,12 +293,3 @@ def _why_no_table(report: Report) -> str:
     if isinstance(visible, Known) and visible.value == 0:
         return f"All GPUs are hidden.{cause}"
     return "No attention that is installed runs on a GPU that programs can see here."
-
-
-def _about_gpus(report: Report) -> list[Finding]:
-    """Return the findings that say why no GPU is seen."""
-    return [
-        each
-        for each in report.findings
-        if any(part.fact.startswith(("gpu.", "driver.")) for part in each.evidence)
-    ]

@@ -10,12 +10,7 @@ from fadoctor.judging.verdicts.audience import serves
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.report.answer import (
-    State,
-    answers_of,
-    is_flash,
-    is_tabled,
-)
+from fadoctor.report.answer import State, answers_of, is_flash, is_tabled, left_out
 from fadoctor.report.blame import blame_text
 from fadoctor.report.doubt import doubt_of, lacks_driver, why_no_advice
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
@@ -85,6 +80,7 @@ def _use(report: Report) -> str:
         for verdict in report.verdicts
         if verdict.backend is advice.backend
         and verdict.dtype is advice.dtype
+        and verdict.gpu not in left_out(report)
         and verdict.measured is not Measured.PASSED
     ]
     said = {verdict.predicted for verdict in mine}

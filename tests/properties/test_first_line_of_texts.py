@@ -110,3 +110,13 @@ def test_a_first_line_that_says_more_is_found() -> None:
         silenced, environment=facts, not_looked=("triton is not installed here.",)
     )
     assert any("which the text does not say" in fault for fault in faults(invented))
+
+
+def test_files_ask_for_packages_and_install_none() -> None:
+    """It was "flash_attention_2 fails here: flash-attn is not installed" of a file."""
+    text = "transformers==4.46.0\ntriton==3.4.0\nunsloth==2025.10.1\n"
+    document = judge(text, ("RTX 5090",)).document
+    assert isinstance(document, Report)
+    assert list(faults(document)) == []
+    first = render(document, Style(width=400)).partition("\n\n")[0]
+    assert "flash_attention_2 fails here: flash-attn is not asked for" in first

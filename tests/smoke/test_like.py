@@ -122,7 +122,8 @@ def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     program = (
         "import sys, torch\n"
         f"sys.path.insert(0, {str(CHILD)!r})\n"
-        "from _fadoctor_attention import SHAPES, reference, sinks_of, visible\n"
+        "from _fadoctor_attention import reference\n"
+        "from _fadoctor_shapes import SHAPES, sinks_of, visible\n"
         "shape = SHAPES['like']._replace(heads=4, kv_heads=2, seqlen=24, sinks=True, window=8)\n"
         "form = (1, 24, 4, 16)\n"
         "q, up = torch.randn(form), torch.randn(form)\n"

@@ -355,12 +355,12 @@ def test_both_sides_agree() -> None:
 
 def test_catalogue_and_files_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
-    import _fadoctor_attention as attention  # noqa: PLC0415
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
 
     modules = {entry.module for entry in CATALOGUE}
-    shared = {"worker", "imports", "numbers", "attention", "interpreted", "triton_kernel"}
+    shared = {"worker", "imports", "numbers", "attention", "shapes", "interpreted", "triton_kernel"}
     assert {path.stem for path in SCRIPTS} == modules | {f"_fadoctor_{name}" for name in shared}
     named = {case for entry in CATALOGUE for case in (*entry.cases, *entry.thorough)} | {*LIKE}
     own = {"rotary", "layer-norm", "cross-entropy", "matmul"}
-    assert named - own == set(attention.SHAPES)
-    assert {name for name, shape in attention.SHAPES.items() if shape.inputs} == set(TRAPS)
+    assert named - own == set(shapes.SHAPES)
+    assert {name for name, shape in shapes.SHAPES.items() if shape.inputs} == set(TRAPS)

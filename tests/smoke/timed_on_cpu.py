@@ -21,6 +21,7 @@ def main() -> None:
     torch.cuda.reset_peak_memory_stats = lambda _device: None
     torch.cuda.max_memory_allocated = lambda _device: 7
     tested: Any = importlib.import_module("_fadoctor_attention")
+    shapes = importlib.import_module("_fadoctor_shapes").SHAPES
     tested.SPEED_BATCH, tested.SPEED_HEADS = 2, 4
     trace_of = importlib.import_module("_fadoctor_worker").Trace
     factor = float(sys.argv[2])
@@ -35,7 +36,7 @@ def main() -> None:
     for case in ("full", "causal", "gqa"):
         cell = {"backend": "sdpa-flash", "dtype": "fp32", "case": case}
         trace = trace_of(None, "cpu", cell)
-        tested.measure_speed(torch, trace, attend, tested.SHAPES[case], backward=case == "causal")
+        tested.measure_speed(torch, trace, attend, shapes[case], backward=case == "causal")
         sys.stdout.write(json.dumps({"case": case, **trace.found}) + "\n")
 
 

@@ -15,6 +15,7 @@ from fadoctor.interfaces.cli import forms, support
 from fadoctor.interfaces.cli.options import formats, judging, looking, planning, showing
 from fadoctor.interfaces.cli.person import Person
 from fadoctor.interfaces.cli.support import (
+    EXIT_COULD_NOT_LOOK,
     EXIT_FINDINGS,
     EXIT_INTERNAL,
     leave,
@@ -41,6 +42,7 @@ def fix(
     requirements: looking.Requirements = [],  # noqa: B006
     extra: looking.Extra = [],  # noqa: B006
     group: looking.Group = [],  # noqa: B006
+    resolve: looking.Resolve = False,
     config: looking.Config = [],  # noqa: B006
     config_kind: looking.ConfigKind = "",
     gpu: looking.Gpu = [],  # noqa: B006
@@ -119,7 +121,7 @@ def fix(
                        python_version, platform, requirements=requirements,
                        extra=extra, group=group,
                        config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache,
+                       contracts=True, cache=not no_cache, resolve=resolve,
                        new=new, new_if_none=dry_run and bool(want))  # fmt: skip
     if undo:
         code = way_back.undo_for(request, force=force, yes=yes, dry_run=dry_run)
@@ -200,5 +202,6 @@ def _plan_for(
     if settings.notes:
         plan = msgspec.structs.replace(plan, notes=(*plan.notes, *settings.notes))
     nothing = plan.outcome is PlanOutcome.NOTHING
-    code = EXIT_INTERNAL if plan.rule_errors else 0 if nothing else EXIT_FINDINGS
+    none = EXIT_COULD_NOT_LOOK if made.is_unresolved else 0
+    code = EXIT_INTERNAL if plan.rule_errors else none if nothing else EXIT_FINDINGS
     return made._replace(plan=plan), code

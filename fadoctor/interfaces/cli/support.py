@@ -36,6 +36,7 @@ def request_of(
     *, thorough: bool = False, requirements: Sequence[Path] = (), extra: Sequence[str] = (),
     group: Sequence[str] = (), config: Sequence[str] = (), config_kind: str = "",
     contracts: bool = False, cache: bool = True, new: bool = False, new_if_none: bool = False,
+    resolve: bool = False,
 ) -> Request:  # fmt: skip
     """Return what the target options of a command say, in the order of the commands."""
     from fadoctor.model.overlays import Overlays
@@ -50,7 +51,7 @@ def request_of(
     return Request(
         target or python, site_packages, facts, overlays, thorough, named, tuple(config),
         extras=tuple(extra), groups=tuple(group), config_kind=config_kind,
-        contracts=contracts, cache=cache, new=new, new_if_none=new_if_none,
+        contracts=contracts, cache=cache, new=new, new_if_none=new_if_none, resolve=resolve,
     )  # fmt: skip
 
 
@@ -145,6 +146,7 @@ def leave(code: int, *, exit_zero: bool) -> NoReturn:
 
 def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     """Return the exit code; where several apply: 4, 1, 3 (2 never comes as far as a report)."""
+    from fadoctor.interfaces.commands.examine import is_unresolved
     from fadoctor.judging.verdicts.measurements import has_failure
 
     if report.rule_errors:
@@ -152,6 +154,8 @@ def check_code(report: Report, fail_on: FailOn, *, strict: bool) -> int:
     failed = has_failure(report.verdicts) and fail_on is not FailOn.NEVER
     if failed or severity_code(report.summary, fail_on):
         return EXIT_FINDINGS
+    if is_unresolved(report.environment):
+        return EXIT_COULD_NOT_LOOK
     return _gate_code(report, fail_on) if strict else 0
 
 

@@ -6,14 +6,15 @@ import os
 from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import UsageError, did_you_mean
-from fadoctor.model.fact import printable
+from fadoctor.model.fact import Unknown, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.examine.request import Request
@@ -81,6 +82,11 @@ def foreseen(
 def is_planned(environment: Environment) -> bool:
     """Return whether an environment is what manifests describe, read or replayed."""
     return environment.target.kind == "manifest" or bool(environment.ranges)
+
+
+def is_unresolved(facts: Mapping[str, Fact]) -> bool:
+    """Return whether a resolver should have decided what files leave open, and none answered."""
+    return isinstance(facts.get("packages.resolved"), Unknown)
 
 
 def retired_ids(named: Sequence[str], knowledge: Knowledge, what: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.smoke import CPU
-from fadoctor.report.answer import State, state_of, state_on, worst_of
+from fadoctor.report.answer import State, left_out, state_on, worst_of
 
 if TYPE_CHECKING:
     from fadoctor.model.report import Report
@@ -21,24 +21,8 @@ def gate_of(report: Report) -> State:
         return State.UNKNOWN
     if worst_of(report) is not None:
         return State.FAILS
-    states = {state_on(report, gpu) for gpu in gpus if gpu not in _left_out(report)}
+    states = {state_on(report, gpu) for gpu in gpus if gpu not in left_out(report)}
     if State.FAILS in states:
         return State.FAILS
     is_open = State.UNKNOWN in states or report.summary.unknown
     return State.UNKNOWN if is_open else State.WORKS
-
-
-def _left_out(report: Report) -> frozenset[str]:
-    """Return the GPUs on which the recommended attention fails, where it works on another."""
-    advice = report.recommendation
-    if advice is None:
-        return frozenset()
-    chosen = (advice.backend, advice.dtype)
-    states = {
-        each.gpu: state_of(each)
-        for each in report.verdicts
-        if (each.backend, each.dtype) == chosen and each.gpu != CPU
-    }
-    if State.WORKS not in states.values():
-        return frozenset()
-    return frozenset(gpu for gpu, state in states.items() if state is State.FAILS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.interfaces.commands.examine import is_planned
+from fadoctor.interfaces.commands.examine import is_planned, is_unresolved
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 
@@ -59,6 +59,8 @@ class Made(NamedTuple):
     """The manifests as they would be, where those were examined."""
     recipe: Recipe | None = None
     """Where it was asked for."""
+    is_unresolved: bool = False
+    """Whether --resolve was given, and no resolver answered."""
 
 
 def plan_of(
@@ -117,9 +119,10 @@ def planned_for(
             break
     notes = (*plan.notes, *lines.notes)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    is_open = is_unresolved(as_read.facts)
     if worse:
-        return Made(_refused(plan, worse), (), recipe)
-    return Made(plan, lines.rewrites, recipe)
+        return Made(_refused(plan, worse), (), recipe, is_open)
+    return Made(plan, lines.rewrites, recipe, is_open)
 
 
 def _worse(

@@ -85,8 +85,15 @@ def _best(
 def _said_of(left_out: list[Gpu]) -> str:
     if not left_out:
         return ""
-    names = _list([gpu.label for gpu in left_out])
-    return f" Left out: {names}, without tensor cores; CUDA_VISIBLE_DEVICES hides it."
+    found = []
+    plain = [gpu.label for gpu in left_out if not gpu.is_amd]
+    if plain:
+        hides = "CUDA_VISIBLE_DEVICES hides it"
+        found.append(f"{_list(plain)}, without tensor cores; {hides}")
+    others = [gpu.label for gpu in left_out if gpu.is_amd]
+    if others:
+        found.append(f"{_list(others)}, which does not compute beside the other GPU")
+    return f" Left out: {'; '.join(found)}."
 
 
 def _taken(

@@ -29,6 +29,9 @@ class AttributeTables(NameTables):
         modules = {str(row["package"]): top for top, row in releases_read(matrix).items()}
         top = modules.get(str(package.value), "") if isinstance(package, Known) else ""
         super().__init__(matrix, MissingName(top, name), "", version)
+        if top in self.read:
+            row = self.read[top]
+            self.read = {**self.read, top: {**row, "last": row.get("attributes") or row["last"]}}
 
     def facts(self) -> dict[str, Value]:
         """Return what is known, by short names, and what is used in its place."""

@@ -64,15 +64,23 @@ def computing_gpus(environment: Environment) -> list[Gpu]:
     """Return the visible GPUs without those that stand beside others for a display.
 
     A GPU without tensor cores beside one that has them is not what people compute on, nor is one
-    of AMD, such as a processor's, beside one of NVIDIA under a torch with CUDA.
+    of AMD, such as a processor's, beside one of NVIDIA under a torch with CUDA, nor a processor's
+    beside a card of AMD.
     """
-    gpus = visible_gpus(environment)
+    gpus = _without_processors(environment, visible_gpus(environment))
     if isinstance(environment.fact("torch.cuda"), Known):
         of_nvidia = [gpu for gpu in gpus if isinstance(gpu.capability, Known)]
         gpus = [gpu for gpu in gpus if not gpu.is_amd] if of_nvidia else gpus
     facts = [environment.fact(f"{gpu.subject}.tensor_cores") for gpu in gpus]
     has = [fact.value if isinstance(fact, Known) else None for fact in facts]
     return [gpu for gpu, yes in zip(gpus, has, strict=True) if yes is not False or True not in has]
+
+
+def _without_processors(environment: Environment, gpus: list[Gpu]) -> list[Gpu]:
+    """Return the GPUs without those in a processor, where a card of AMD is beside them."""
+    facts = [environment.facts.get(f"{gpu.subject}.discrete") for gpu in gpus]
+    said = [fact.value if isinstance(fact, Known) else None for fact in facts]
+    return [g for g, card in zip(gpus, said, strict=True) if card is not False or True not in said]
 
 
 def distribution_version(environment: Environment, name: str) -> Fact:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.versions import parse_version
+from fadoctor.knowledge.matrix.versions import parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Value
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class NameTables:
         """Return whether a release of the package that asks surely does; None: nobody knows."""
         package = self.read.get(self.asker)
         rows = self._asked(self.asker) if package else None
-        if package is None or rows is None or not _within(version, package):
+        if package is None or rows is None or not _within(version, package, "asked"):
             return None
         first, last, gone = (_text(rows.cell(name)) for name in ("first", "last", "gone"))
         if _is_between(version, first, last):
@@ -164,12 +164,13 @@ class NameTables:
         here = self._here()
         if isinstance(given.cell("never"), Known):
             return f"No release of {name} from {low} to {high} has it{here}."
+        edges = "".join(_edges(row, first, last))
         if first and last:
-            return f"{name} has it from {first} to {last}{before}{here}."
+            return f"{name} has it from {first} to {last}{before}{here}.{edges}"
         if last:
-            return f"{name} has it up to {last}{before}{here}."
+            return f"{name} has it up to {last}{before}{here}.{edges}"
         if first:
-            return f"{name} has it since {first}{before}{here}."
+            return f"{name} has it since {first}{before}{here}.{edges}"
         if beyond:
             end, age = (low, "oldest") if beyond == "new" else (high, "newest")
             span = f"since {low}" if beyond == "new" else f"up to {high}"
@@ -218,7 +219,7 @@ class NameTables:
         version = self._version(module) if module == self.asker else ""
         here = f"; {version} is installed" if version else ""
         if not last:
-            since = f"since {first}" if first else f"in all releases up to {row['last']}"
+            since = f"since {first}" if first else f"in all releases up to {_end(row, 'asked')}"
             return f"{name} asks for it {since}{here}."
         span = f"from {first} to {last}" if first else f"up to {last}"
         less = isinstance(rows.cell("then"), Known)
@@ -228,7 +229,7 @@ class NameTables:
     def _without(self, module: str, rows: Rows) -> str:
         gone = _text(rows.cell("gone"))
         row = self.read[module]
-        return f"{row['package']}>={gone},<={row['last']}" if gone else ""
+        return f"{row['package']}>={gone},<={_end(row, 'asked')}" if gone else ""
 
 
 def releases_read(matrix: Matrix) -> dict[str, Row]:
@@ -243,8 +244,33 @@ def _spans(text: str) -> Iterator[tuple[str, str]]:
         yield first, last
 
 
-def _within(version: str, package: Row) -> bool:
-    return _is_between(version, str(package["first"]), str(package["last"]))
+def _end(package: Row, column: str) -> str:
+    """Return the newest release that was read for a table."""
+    return str(package.get(column) or package["last"])
+
+
+def _edges(package: Row, first: str, last: str) -> Iterator[str]:
+    """Yield what is known of the releases beside a stretch, where one between was not read."""
+    for edge, step in ((first, -1), (last, 1)):
+        other, between = _beside(package, edge, step)
+        if between:
+            yield f" {other} does not have it; {', '.join(between)}, between them, was not read."
+
+
+def _beside(package: Row, edge: str, step: int) -> tuple[str, list[str]]:
+    """Return the next release that was read, and those between it and the edge that were not."""
+    read, aside = (package.get(name, ()) for name in ("releases", "unread"))
+    if not isinstance(read, tuple) or not isinstance(aside, tuple) or edge not in read:
+        return "", []
+    place = read.index(edge) + step
+    if not 0 <= place < len(read):
+        return "", []
+    low, high = sorted((read[place], edge), key=version_key)
+    return read[place], [each for each in aside if _is_between(each, low, high)]
+
+
+def _within(version: str, package: Row, column: str = "last") -> bool:
+    return _is_between(version, str(package["first"]), _end(package, column))
 
 
 def _was_passed_over(version: str, package: Row) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import ALWAYS, PARTLY, RELEASES, TORCH, TRITON
+from fadoctor.model.packages import ALWAYS, PACKAGES, PARTLY, RELEASES, TORCH, TRITON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
+PLATFORMS = "requirement-platforms"
 _NO_TABLE = "no table says what it requires"
 
 
@@ -33,10 +35,36 @@ def required(
         source = "required by every release" if needs else f"{package} requires none"
         return Known({**needs}, source)
     if package in PARTLY:
-        return _in_part(package, version, matrix)
-    if package not in RELEASES:
+        found = _in_part(package, version, matrix)
+    elif package in RELEASES:
+        found = _in_whole(package, version, matrix)
+    else:
         return Unknown(_NO_TABLE, f"{package}.requires")
-    return _in_whole(package, version, matrix)
+    return _here(package, version, found, facts.get("host.platform"), matrix)
+
+
+def _here(package: str, version: Fact, found: Fact, platform: Fact | None, matrix: Matrix) -> Fact:
+    """Return of what a release requires that which it requires on the platform."""
+    if not isinstance(platform, Known) or not isinstance(version, Known):
+        return found
+    if not isinstance(found, Known) or not isinstance(found.value, dict):
+        return found
+    left_out = set(_elsewhere(package, str(version.value), str(platform.value), matrix))
+    kept = {name: text for name, text in found.value.items() if name not in left_out}
+    return Known(kept, found.source)
+
+
+def _elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
+    """Yield what a release requires on other platforms alone."""
+    names = {package, *PACKAGES[package]}
+    for row in matrix.tables[PLATFORMS].rows:
+        is_about = not names.isdisjoint(_words(row["package"]))
+        if is_about and platform not in _words(row["platforms"]):
+            yield from _words(row["needs"]) if is_in(version, str(row["version"])) is True else ()
+
+
+def _words(cell: object) -> list[str]:
+    return [str(each) for each in cell] if isinstance(cell, tuple) else str(cell).split()
 
 
 def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:

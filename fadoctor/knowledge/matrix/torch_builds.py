@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 
@@ -33,14 +34,20 @@ def as_probed(build: str, version: str, platform: Fact | None, matrix: Matrix) -
     return build if matrix.find("torch-releases", {"platform": platform}).rows else ""
 
 
+def _rocm_of(version: str, source: str) -> Fact:
+    """Return the ROCm that the label of a version names."""
+    label = label_of(version) if version else ""
+    if not label:
+        return Unknown("which ROCm is not known", source)
+    return Known(label.removeprefix("rocm"), source)
+
+
 def of_build(
     version: str, build: str, platform: Fact | None, matrix: Matrix, source: str
 ) -> dict[str, Fact]:
     """Return build, CUDA, ROCm and C++ ABI of a torch; `version` is "" where it is a range."""
     out: dict[str, Fact] = {"torch.build": Known(build, source)}
-    out["torch.hip"] = (
-        Unknown("which ROCm is not known", source) if build == "rocm" else Absent(source)
-    )
+    out["torch.hip"] = _rocm_of(version, source) if build == "rocm" else Absent(source)
     keys: dict[str, Fact] = {
         "version": Known(version, source) if version else Unknown("a range", source),
         "build": Known(build, source),

@@ -8,7 +8,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import TRITON
 from fadoctor.repair.plan.helpers import MOVE_ALONG
-from fadoctor.repair.plan.offers import bounded
+from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts, mapping_of, words
 from fadoctor.repair.plan.releases import python_of
@@ -70,9 +70,9 @@ class Company:
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
 
-    def newest_whole(self, distribution: str) -> Choice | None:
+    def newest_whole(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, and that can have what it requires itself."""
-        found = self._fitting(distribution)[:_TRIED]
+        found = self._fitting(distribution, specifier)[:_TRIED]
         whole = [each for each in found if not self._lacks(each)]
         good = (each for each in whole if not self._is_warned_of(each))
         newest = next(iter(whole), None)
@@ -154,8 +154,9 @@ class Company:
                 found[name] = needs
             elif name in self._followed:
                 found.pop(name, None)
+        open_ = {each.distribution for each in self.followers.values() if not is_told(each)}
         for name in changed:
-            if told := helpers.declared(name, there[name]):
+            if name not in open_ and (told := helpers.declared(name, there[name])):
                 found[name] = {**told, **found.get(name, {})}
         for name in changed:
             found |= self._pinned_by(found.get(name, {}), there)

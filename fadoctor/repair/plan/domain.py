@@ -22,19 +22,22 @@ from fadoctor.model.packages import (
     REMOVABLE,
     TABLED_FRAMEWORKS,
     TORCH,
+    TRANSFORMERS,
     TRITON,
+    package_of,
 )
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
+from fadoctor.repair.plan.offers import at_its_end, bounded
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wishes import HUB, is_of_use, wanted_of_hub
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.problem import Problem
@@ -131,15 +134,15 @@ def _stays(problem: Problem, package: str, environment: Environment) -> bool:
 
 
 def _computes_nothing(problem: Problem, package: str, environment: Environment) -> bool:
-    """Return whether a package for attention is not there, and has no kernels for any GPU here.
+    """Return whether a package is not there, and has no kernels for any GPU here.
 
-    One that is asked for by its name comes all the same, unless it is said that there is no GPU.
+    One for attention that is asked for by its name comes all the same, unless it is said that there is no GPU.
     """
-    if package not in ATTENTION:
-        return False
-    if package in problem.wishes.asked:
-        return not is_there(environment, package) and problem.is_without_gpu
     is_new = not is_there(environment, package)
+    if package not in ATTENTION:
+        return is_new and problem.is_without_gpu and problem.needs_gpu(package)
+    if package in problem.wishes.asked:
+        return is_new and problem.is_without_gpu
     gpus = problem.gpus if is_new else []
     return bool(gpus) and not is_of_use(problem.kernels, package, gpus)
 
@@ -228,7 +231,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         case packages.TRITON:
             found = list(candidates.triton(environment))
         case packages.FLASH_ATTN:
-            found = list(candidates.flash_attn(environment))
+            found = _same_release_first(list(candidates.flash_attn(environment)), problem)
             if wishes.allow_build:
                 matrix, tools = problem.session.matrix, wishes.with_tools
                 found += build_choices(environment, matrix, candidates, with_tools=tools)
@@ -249,6 +252,16 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     return found
 
 
+def _same_release_first(found: list[Choice], problem: Problem) -> list[Choice]:
+    """Return choices with another file of the release that is there as if none were newer.
+
+    Somebody chose that release: where it has a file that fits, no newer one has to come.
+    """
+    here = fact_text(problem.environment.fact(f"{packages.FLASH_ATTN}.version"), "")
+    same = [msgspec.structs.replace(each, age=0) for each in found if each.version == here]
+    return [*same, *(each for each in found if each.version != here)]
+
+
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
     """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
     if package == HUGGINGFACE_HUB:
@@ -259,15 +272,38 @@ def _of_the_hub(problem: Problem, package: str, environment: Environment) -> lis
     if package not in problem.wishes.asked:
         return found
     # who asks for it by its name may not mean the Hub
-    listed = {choice.version for choice in found}
     ahead = problem.session.hub.newest_transformers(environment)
-    return [*(choice for choice in ahead if choice.version not in listed), *found]
+    asked = _asked_transformers(problem, environment)
+    return list({choice.version: choice for choice in (*found, *asked, *ahead)}.values())
+
+
+def _asked_transformers(problem: Problem, environment: Environment) -> list[Choice]:
+    """Return the newest transformers in the range that was asked for, and those that askers take.
+
+    What was asked for in one version may take none of the newest.
+    """
+    wished = problem.wishes.pinned.get(TRANSFORMERS, "")
+    ranges = dict.fromkeys([wished, *_ranges_of_pinned(problem, TRANSFORMERS)])
+    asked = [",".join(filter(None, dict.fromkeys((wished, each)))) for each in ranges]
+    found = [problem.session.hub.newest_transformers(environment, each)[:1] for each in asked]
+    return [choice for each in found for choice in each]
+
+
+def _ranges_of_pinned(problem: Problem, needs: str) -> Iterator[str]:
+    """Yield what the releases that were asked for in some versions require of a package."""
+    matrix, listed = problem.session.matrix, problem.session.candidates.listed
+    for package, versions in problem.wishes.pinned.items():
+        for choice in listed.every(package) if package in PLANNED else ():
+            requires = mapping_of(choice.facts[f"{package}.requires"])
+            if needs in requires and accepts(versions, choice.version):
+                name = PACKAGES[package][0]
+                yield bounded(matrix, name, choice.version, needs, requires[needs])
 
 
 def _newest(problem: Problem, name: str, environment: Environment) -> list[Choice]:
     """Return the newest release of a distribution that all take, if there is one."""
     company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
-    newest = company.newest(name)
+    newest = company.newest(name, problem.wishes.pinned.get(package_of(name, name), ""))
     return [newest] if newest is not None else []
 
 
@@ -292,7 +328,11 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choic
     asked = offer.requirement.removeprefix(offer.distribution)
     exact = None if asked.startswith("==") else company.newest(offer.distribution, asked)
     here = environment.fact(f"{offer.package}.version")
-    if exact is None or (isinstance(here, Known) and here.value == exact.version):
+    if exact is None:
+        is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
+        there = mapping_of(environment.fact("packages.installed"))
+        return offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
+    if isinstance(here, Known) and here.value == exact.version:
         return offer
     return msgspec.structs.replace(exact, index=offer.index)
 

@@ -11,7 +11,7 @@ from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, T
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import newest_together
-from fadoctor.repair.plan.offers import bounded, offer
+from fadoctor.repair.plan.offers import bounded, is_told, newest_in
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.requirements import Violation, violations
 from fadoctor.repair.plan.wheel_facts import text_of
@@ -56,7 +56,8 @@ def aftermath(
     requirements = problem.requirements(environment)
     for package in _asked_along(problem, state, environment):
         company = Company(problem, environment, requirements, followers, careful=careful)
-        if (choice := company.newest_whole(PACKAGES[package][0])) is not None:
+        wished = problem.wishes.pinned.get(package, "")
+        if (choice := company.newest_whole(PACKAGES[package][0], wished)) is not None:
             followers[package] = choice
             found[package] = False
     for each in violations(environment, requirements):
@@ -116,7 +117,7 @@ def _refused(company: Company, state: State, followers: dict[str, Choice]) -> li
     """
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
-    coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version]
+    coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version and is_told(c)]
     broken: list[Violation] = []
     for asker in coming:
         for name, specifier in helpers.declared(asker.distribution, asker.version).items():
@@ -129,7 +130,7 @@ def _refused(company: Company, state: State, followers: dict[str, Choice]) -> li
             if not found and helpers.has(name, specifier):
                 broken.append(Violation(asker.distribution, name, specifier, there[name]))
                 continue
-            found = found or _one(offer(f"{name}{specifier}"))
+            found = found or _one(newest_in(name, specifier, there[name]))
             followers.update({choice.package: choice for choice in found})
     return broken
 
@@ -228,4 +229,4 @@ def _needed(state: State, company: Company, each: Violation) -> tuple[Choice, ..
     version = text_of(environment, f"{asker}.version")
     matrix = company.problem.session.matrix
     specifier = bounded(matrix, each.distribution, version, each.needs, each.specifier)
-    return _one(offer(f"{each.needs}{specifier}") or follow(needed))
+    return _one(newest_in(each.needs, specifier, each.found) or follow(needed))

@@ -99,10 +99,10 @@ class HubRoute:
             self._found[asked] = self._transformers(environment, wanted, here)
         return list(self._found[asked])
 
-    def newest_transformers(self, environment: Environment) -> list[Choice]:
-        """Return the newest transformers, whether it has a kernels that can be had or not."""
+    def newest_transformers(self, environment: Environment, specifier: str = "") -> list[Choice]:
+        """Return the newest transformers in a range, whether its kernels can be had or not."""
         there = {TORCH: text_of(environment, "torch.version")}
-        releases = self.helpers.fitting(TRANSFORMERS, environment, (), there)
+        releases = self.helpers.fitting(TRANSFORMERS, environment, (specifier,), there)
         return [self._with_needs(release, 0) for release in releases[:1]]
 
     def _transformers(

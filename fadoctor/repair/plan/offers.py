@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import is_in, parse_version
+import msgspec
+
+from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 # transformers>=4.37, flash-attn==2.8.3
 _SPECIFIER = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,99})((?:[<>=!~]=?[^<>=!~,]{1,60},?){0,12})")
+_END = re.compile(r"(?:^|,)(?P<sign><=?)(?P<last>[0-9][0-9A-Za-z.+!]{0,60})(?=,|$)")
+_MANY = "9999"
+_EXACT = re.compile(r"(?:^|,)[=~]=")
 _LOWEST = re.compile(r"(?:>=|==|~=)\s*([0-9][0-9A-Za-z.+!]{0,60})(?:,|$)")
 
 
@@ -74,6 +79,46 @@ def offer(requirement: str, index: str = "") -> Choice | None:
     return Choice(
         package, ChoiceKind.INSTALL, requirement, version, requirement, index, facts=facts
     )
+
+
+def newest_in(name: str, specifier: str, here: str) -> Choice | None:
+    """Return the choice to let the installer take the newest release in a range.
+
+    `here`: the version that is installed, "" for none.
+    """
+    found = offer(f"{name}{specifier}")
+    return None if found is None else at_its_end(found, here)
+
+
+def at_its_end(choice: Choice, here: str) -> Choice:
+    """Return a choice of a range below what is installed with the newest release that it admits.
+
+    What the oldest release in it requires, or breaks, is not what comes.
+    """
+    specifier = choice.requirement.removeprefix(choice.distribution)
+    end = _END.search(specifier)
+    goes_up = bool(here and choice.version) and is_older(here, choice.version) is True
+    if choice.package in PACKAGES or _EXACT.search(specifier) or end is None or goes_up:
+        return choice
+    version = end["last"] if end["sign"] == "<=" else _just_below(end["last"])
+    return msgspec.structs.replace(choice, version=version)
+
+
+def is_told(choice: Choice) -> bool:
+    """Return whether the version of a choice is the one that comes, not the least of a range."""
+    lowest = _LOWEST.search(choice.requirement)
+    is_range = lowest is not None and lowest[0].startswith(">=")
+    return not is_range or lowest is None or lowest[1] != choice.version
+
+
+def _just_below(version: str) -> str:
+    """Return a version that is older than one, and newer than all that are: 2.1 of 2.2."""
+    numbers = version.split(".")
+    while numbers and not numbers[-1].strip("0"):
+        numbers.pop()
+    if not numbers or not numbers[-1].isdigit():
+        return ""
+    return ".".join([*numbers[:-1], str(int(numbers[-1]) - 1), _MANY])
 
 
 def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:

@@ -17,6 +17,7 @@ from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.packages import (
     ATTENTION,
+    COMPILED_BESIDE,
     FRAMEWORKS,
     ORDER,
     PACKAGES,
@@ -32,6 +33,7 @@ from fadoctor.repair.plan.contract_state import contract_packages
 from fadoctor.repair.plan.domain import decided_in_order, domain, packages_of
 from fadoctor.repair.plan.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub_route import HubRoute, hub_packages, is_offered
+from fadoctor.repair.plan.left_unmet import LeftUnmet, other_askers
 from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.name_bounds import NameBounds
 from fadoctor.repair.plan.offers import offers_of
@@ -97,6 +99,8 @@ class Problem:
         tabled = {*ORDER, *PLANNED, PAIR[1]}
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
+        self.offers |= other_askers(self, self.offers)
+        self.left_unmet = LeftUnmet(self)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
         there += session.candidates.listed.drawn_by_frameworks(
             name
@@ -238,6 +242,17 @@ class Problem:
         return any(
             r.rule.id == each.rule.id and not asked.isdisjoint(r.mentions) for r in self.relations
         )
+
+    def needs_gpu(self, package: str) -> bool:
+        """Return whether a package computes on GPUs alone: a file for CUDA, or one that needs it.
+
+        What its newest release requires for attention has no kernels for a CPU.
+        """
+        if package in ATTENTION or package in COMPILED_BESIDE:
+            return True
+        newest = self.session.candidates.listed.every(package) if package in PLANNED else ()
+        needs = mapping_of(newest[0].facts[f"{package}.requires"]) if newest else {}
+        return any(package_of(name, name) in ATTENTION for name in needs)
 
     @property
     def is_without_gpu(self) -> bool:

@@ -8,6 +8,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
 from fadoctor.model.fact import fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
+from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts, words
 from fadoctor.repair.plan.releases import python_of
 
@@ -27,7 +28,9 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     if not proof.missed:
         return
     yield from _unknown_releases(problem)
+    yield from _no_files(problem)
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
+        yield from _without_gpu(problem)
         return
     platform = problem.platform
     if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
@@ -54,6 +57,25 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
+
+
+def _without_gpu(problem: Problem) -> Iterator[str]:
+    """Yield which frameworks that were asked for need a GPU, where there is none."""
+    for package in problem.wishes.asked if problem.is_without_gpu else ():
+        if problem.needs_gpu(package):
+            name = PACKAGES[package][0]
+            yield f"{name} needs a GPU: to plan for another machine, name its GPU with --gpu"
+
+
+def _no_files(problem: Problem) -> Iterator[str]:
+    """Yield what was asked for and has no ready-made file for the platform in any release."""
+    listed, place = problem.session.candidates.listed, InstalledWhere(problem.platform)
+    for package in problem.wishes.asked:
+        name = PACKAGES[package][0]
+        known = listed.every(package) if package in PLANNED else ()
+        has_file = listed.published.has_file
+        if known and not any(has_file(name, choice.version, place) for choice in known):
+            yield f"no known release of {name} has a ready-made file for {problem.platform}"
 
 
 def _on_amd(problem: Problem) -> Iterator[str]:

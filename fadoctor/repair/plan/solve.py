@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.judging.engine.evaluate import Judgement
 from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend, Verdict
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
@@ -119,11 +119,20 @@ class _Search:
         self.strain = Strain(problem)
         self.best: Solution | None = None
         self.nodes = 0
+        self.is_greedy = False
+        """Whether beside each torch only the best choice of what else comes is looked at.
+
+        A state without a warning is soon found so, and leaves little of the others to look at."""
         there = mapping_of(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
 
     def run(self) -> Solution | None:
-        self._descend(self._root())
+        root = self._root()
+        if self.problem.is_from_nothing and not self.any_will_do:
+            self.is_greedy = True
+            self._descend(root)
+            self.is_greedy = False
+        self._descend(root)
         if self.best is None:
             return None
         complete = self.nodes < self.limit
@@ -234,6 +243,8 @@ class _Search:
         choices = self._domain(package, node)
         if not choices:
             return  # nothing of it goes with what is decided
+        if self.is_greedy and package != TORCH:
+            choices = choices[: 1 + (choices[0].kind is ChoiceKind.KEEP)]
         first, *others = choices
         children = [*self._children(node, package, [first])]
         if children and self._promise(children[0]).is_no_worse_than(self._promise(node)):
@@ -382,6 +393,8 @@ class _Search:
         cost = msgspec.structs.replace(
             node.bound,
             errors=node.bound.errors - node.quarrels + len(found.broken),
+            warnings=node.bound.warnings
+            + self.problem.left_unmet.count(node.environment, found.followers),
             changed=node.bound.changed + found.replaced,
             added=node.bound.added + len(found.followers) - found.replaced,
         )

@@ -19,6 +19,7 @@ from fadoctor.sources.probes import MACHINE_PROBES, PROBES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.overlays import Overlays
     from fadoctor.model.rule import Knowledge
@@ -87,9 +88,7 @@ class Examination:
             if overlays.platform or overlays.python_version:
                 found = self._for_assumed(found)
             if self._manifests or is_new:
-                from fadoctor.sources.manifests.environment import planned_environment  # noqa: PLC0415
-
-                found = planned_environment(found, self._manifests, matrix)
+                found = self._planned(found, matrix)
                 found = _named_new(found) if is_new else found
         if configurations:
             from fadoctor.sources.configs.join import apply_configurations  # noqa: PLC0415
@@ -102,6 +101,17 @@ class Examination:
                 found = in_their_image(found, configurations, Matrix(knowledge.tables), read)
             found = apply_configurations(found, configurations)
         return _noted(found, self._request.meant.notes)
+
+    def _planned(self, found: Environment, matrix: Matrix) -> Environment:
+        """Return what the manifests make of the machine, decided by a resolver where it may be."""
+        if self._request.resolve:
+            from fadoctor.processes.run import run  # noqa: PLC0415 -- only where it is asked for
+            from fadoctor.sources.manifests.resolved import resolved_environment  # noqa: PLC0415
+
+            return resolved_environment(found, self._manifests, matrix, run, self._environ)
+        from fadoctor.sources.manifests.environment import planned_environment  # noqa: PLC0415
+
+        return planned_environment(found, self._manifests, matrix)
 
     def _read_by_now(self, knowledge: Knowledge) -> Environment:
         """Return what was read meanwhile; saved facts and texts are read here, without waiting."""

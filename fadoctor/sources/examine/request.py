@@ -62,6 +62,8 @@ class Request(msgspec.Struct, frozen=True):
     meant: Meant = Meant()
     reads_only: bool = False
     """Whether nothing of an environment is run, also of one that is named or active."""
+    resolve: bool = False
+    """Whether uv or pip is asked which releases come, by the network."""
     fence: str = ""
     """Folder that neither the named files nor what they include lead out of; "" for any."""
 
@@ -93,3 +95,5 @@ def refuse_two_targets(request: Request) -> None:
         raise UsageError(f"--new and {given[0]} exclude each other: --new has no environment yet")
     if (request.extras or request.groups) and not request.requirements:
         raise UsageError("--extra and --group belong to --requirements")
+    if request.resolve and not request.requirements:
+        raise UsageError("--resolve belongs to --requirements: it asks which releases come")

@@ -23,6 +23,7 @@ _OF_INDEX = re.compile(r"/(cu\d{3}|cpu|rocm[\d.]{1,8}|xpu)/?$")
 # PyPI's own index and mirrors of it
 _PYPI = re.compile(r"https?://[\w.:/-]{1,200}/simple/?$")
 _LABEL = re.compile(r"(cu\d{3}|cpu|rocm|xpu)")
+_ROCM = re.compile(r"rocm\d{1,2}(?:\.\d{1,2}){1,2}")
 # 3.12; not 3.13t, the Python without a lock
 _MINOR = re.compile(r"3\.(\d{1,2})")
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
@@ -42,8 +43,7 @@ def build_of(torch: Planned, combined: Combined) -> str:
         return found[1] if found else "other"
     if is_conda(torch):
         return "other"
-    indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
-    builds = [_build_of_index(index) for index in indexes]
+    builds = _builds_of_indexes(torch, combined)
     if torch.url:
         return "pypi" if file_of(torch.url).startswith("torch-") else ""
     named = [build for build in builds if build not in ("pypi", "")]
@@ -54,6 +54,17 @@ def build_of(torch: Planned, combined: Combined) -> str:
     if named:
         return "rocm" if named[0].startswith("rocm") else named[0]
     return "" if "" in builds else "pypi"
+
+
+def _label_of(torch: Planned, combined: Combined) -> str:
+    """Return the label that a torch for ROCm will have: ``rocm7.2``, "" where nothing names it."""
+    named = (each for each in _builds_of_indexes(torch, combined) if each.startswith("rocm"))
+    return next(named, "")
+
+
+def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
+    indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
+    return [_build_of_index(index) for index in indexes]
 
 
 def only_builds(combined: Combined) -> dict[str, str]:
@@ -91,7 +102,7 @@ def torch_facts(
 ) -> dict[str, Fact]:
     """Return version, build and CUDA of the torch that will be there."""
     source, build = torch.source, build_of(torch, combined)
-    version = _full(torch.version, build)
+    version = _full(torch.version, _label_of(torch, combined) if build == "rocm" else build)
     build = as_probed(build, version, facts.get("host.platform"), matrix)
     out: dict[str, Fact] = {"torch.version": Known(version or torch.version, source)}
     if not build:
@@ -107,7 +118,7 @@ def torch_facts(
 
 def _full(version: str, build: str) -> str:
     """Return the version with the label that files of an index have."""
-    labelled = build in ("cpu", _XPU) or build.startswith("cu")
+    labelled = build in ("cpu", _XPU) or build.startswith("cu") or _ROCM.fullmatch(build)
     return f"{version}+{build}" if version and labelled and "+" not in version else version
 
 

@@ -57,11 +57,11 @@ def find_gpu(text: str, tables: Mapping[str, Table]) -> GpuModel:
     if match := re.fullmatch(_SM, lowered):
         return _by_capability(f"{match[1]}.{match[2]}", text, tables)
     known = list(models(tables))
-    if re.fullmatch(_GFX, lowered) and any(gpu.gfx == lowered for gpu in known):
+    if re.fullmatch(_GFX, lowered) and lowered in _chips(tables):
         return GpuModel(lowered, "amd", gfx=lowered)
     found = _named(lowered, known) or _shared(lowered, known)
     if not found:
-        raise UsageError(_no_such(text, known))
+        raise UsageError(_no_such(text, known, tables))
     if len({(gpu.compute_capability, gpu.gfx) for gpu in found}) > 1:
         raise UsageError(f"--gpu {_shown(text)}: several GPUs have that name; say sm_XX")
     return found[0]
@@ -114,6 +114,11 @@ def _by_capability(capability: str, text: str, tables: Mapping[str, Table]) -> G
     return GpuModel(f"sm_{capability.replace('.', '')}", "nvidia", capability)
 
 
+def _chips(tables: Mapping[str, Table]) -> set[str]:
+    """Return the chips of AMD by their gfx names, also those that no product is named after."""
+    return {str(row["gfx"]) for row in tables["amd-gpu-names"].rows}
+
+
 def _number(capability: str) -> float:
     return float(capability)
 
@@ -143,7 +148,16 @@ def _short_keys(name: str) -> tuple[str, ...]:
     return tuple(text for text in short if not text.startswith(_SERIES))
 
 
-def _no_such(text: str, models: list[GpuModel]) -> str:
+def _of_family(text: str, tables: Mapping[str, Table]) -> list[str]:
+    """Return the architectures whose name a text contains: sm_107 for Vera Rubin."""
+    words = set(re.findall(r"[a-z]{5,16}", text.lower()))
+    rows = tables["architectures"].rows
+    named = [str(row["cc"]) for row in rows if str(row.get("name", "")).lower() in words]
+    every = [each for ccs in named for each in ccs.split()]
+    return [f"sm_{cc.replace('.', '')}" for cc in sorted(every, key=_number)]
+
+
+def _no_such(text: str, models: list[GpuModel], tables: Mapping[str, Table]) -> str:
     wanted = _key(text)
     names = {gpu.name.lower(): gpu.name for gpu in models}
     import difflib  # noqa: PLC0415 -- only for an unknown name
@@ -152,7 +166,8 @@ def _no_such(text: str, models: list[GpuModel]) -> str:
     close.sort(key=lambda name: sorted(_key(name)) != sorted(wanted))  # 4900 is a slip for 4090
     holding = [gpu.name for gpu in models if len(wanted) > 2 and wanted in _key(gpu.name)]
     held = [gpu.name for gpu in models if len(_key(gpu.name)) > 3 and _key(gpu.name) in wanted]
-    near = list(dict.fromkeys((*holding, *held, *(names[name] for name in close))))[:6]
+    families = _of_family(text, tables)
+    near = families or list(dict.fromkeys((*holding, *held, *(names[name] for name in close))))[:6]
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return (
         f"--gpu {_shown(text)}: unknown GPU: no table has it.{hint} Names like V100, RTX 4090, "

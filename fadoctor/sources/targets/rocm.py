@@ -25,10 +25,10 @@ _STEPS = 16
 
 def rocm_facts(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     """Return what programs take each GPU for, and what the torch that is here has for AMD's."""
-    found = {
-        f"{subject.text}.isa": _isa(environment, subject.text)
-        for subject in environment.subjects("gpu")
-    }
+    found: dict[str, Fact] = {}
+    for gpu in (subject.text for subject in environment.subjects("gpu")):
+        found[f"{gpu}.isa"] = _isa(environment, gpu)
+        found[f"{gpu}.discrete"] = _discrete(environment.fact(f"{gpu}.gfx"), matrix)
     return found | _torch_facts(environment.facts, matrix)
 
 
@@ -50,6 +50,14 @@ def _isa(environment: Environment, gpu: str) -> Fact:
     name = gfx_of(str(said.value))
     source = f"{OVERRIDE}={said.value}"
     return Known(name, source) if name else Unknown(f"{source} is not a version", source)
+
+
+def _discrete(gfx: Fact, matrix: Matrix) -> Fact:
+    """Return whether a GPU of AMD is on a card; Unknown of a chip that no table has."""
+    if not isinstance(gfx, Known):
+        return gfx
+    row = matrix.find("amd-gpu-names", {"gfx": gfx})
+    return row.cell("discrete") if row.rows else Unknown("no table has this chip", gfx.source)
 
 
 def _torch_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

@@ -8,7 +8,14 @@ import pytest
 from msgspec import structs
 
 from fadoctor.judging.diagnose import diagnose
-from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
+from fadoctor.model.verdict import (
+    Backend,
+    Dtype,
+    Measured,
+    Predicted,
+    Recommendation,
+    Verdict,
+)
 from fadoctor.report.answer import State, answers_of, state_of
 from tests.smoke.smoke_recordings import complete
 from tests.unit.judging.engine.builders import ABSENT, environment, shipped
@@ -116,3 +123,14 @@ def test_without_a_table_it_says_why(facts: dict[str, Any], part: str) -> None:
     plain = {name: value for name, value in A_V100.items() if not name.startswith("gpu[")}
     (answer,) = answers_of(diagnose(environment(complete({**plain, **facts})), shipped()))
     assert answer.sentence.startswith(part)
+
+
+def test_a_gpu_that_the_recommendation_leaves_out_gets_no_headline() -> None:
+    """A T400 for the display stood above the RTX 4090 that works."""
+    document = report()
+    advice = Recommendation(Dtype.BF16, Backend.FA2, {}, "")
+    cells = (CELL, cell(gpu="gpu[1] T400", predicted=Predicted.FAILS))
+    both = structs.replace(document, verdicts=cells, findings=(), recommendation=advice)
+    assert [each.sentence for each in answers_of(both)] == ["A: FlashAttention-2 works in bf16."]
+    neither = structs.replace(both, verdicts=cells[1:])
+    assert [each.state for each in answers_of(neither)] == [State.FAILS]

@@ -94,3 +94,14 @@ def test_problems_are_blamed_only_for_what_fails() -> None:
         said = render(document, Style(width=200))
         [heading] = [line for line in said.splitlines() if line.startswith("  Use ")]
         assert heading.endswith(words)
+
+
+def test_no_driver_of_nvidia_is_asked_for_beside_a_gpu_of_amd() -> None:
+    facts = complete({**HEALTHY, **A_GPU, **SERVED}) | {"gpu[0].vendor": "amd"}
+    report = diagnose(environment(facts), shipped())
+    cells = tuple(structs.replace(each, predicted=Predicted.UNKNOWN) for each in report.verdicts)
+    assumed = structs.replace(report, verdicts=cells, overlays=("--gpu MI300X",))
+    [heading] = [
+        x for x in render(assumed, Style(width=200)).splitlines() if x.startswith("  Use ")
+    ]
+    assert heading.endswith("; not verified for your versions.")

@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
+from packaging.version import Version
 
 from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
 from tools.refresh.names.asked import Asked
 from tools.refresh.names.bounds import STARTS, given_of
-from tools.refresh.names.packages import PACKAGES, class_files
+from tools.refresh.names.packages import PACKAGES, Package, class_files
 from tools.refresh.names.rows import MODULE, asked_rows, given_rows, unsteady
 from tools.refresh.names.survey import Survey
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.transport import Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _ROWS = "rows:\n"
 REQUESTS = 60_000
@@ -36,16 +37,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         transport = Transport(settings, options.cache, offline=options.offline, requests=REQUESTS)
         index = Index(transport, settings.indexes)
         if not (options.bounds_only or options.given_only):
-            _write_classes(options.tables, Survey(), index, transport)
+            classes = Survey()
+            _write_classes(options.tables, classes, index, transport)
+            _write_read(options.tables, classes, "attributes")
         if options.attributes_only:
             return 0
         if options.given_only:
             survey = _given_again(options.tables, index, transport)
             _write_given(options.tables, survey)
+            _write_read(options.tables, survey, "last")
             return 3 if _told(survey) else 0
         survey = Survey() if options.bounds_only else _survey(index, transport)
         if not options.bounds_only:
             _write(options.tables, survey)
+            _write_read(options.tables, survey, "last", "asked")
         given = given_of(rows_of(options.tables / "names-given.yaml"))
         bounds = (row for name in STARTS for row in survey.bounds(name, given, index, transport))
         _replace(options.tables / "name-bounds.yaml", bounds)
@@ -138,19 +143,53 @@ def _write_given(folder: Path, survey: Survey) -> None:
         for row in given_rows(name, seen, survey.versions[name])
     )
     _replace(folder / "names-given.yaml", given)
-    _replace(folder / "names-read.yaml", _read_rows(survey))
 
 
-def _read_rows(survey: Survey) -> Iterator[str]:
-    """Yield which releases were read of each package, and which of those between were not."""
+def _write_read(folder: Path, survey: Survey, *ends: str) -> None:
+    """Write up to which release each package was read, for the tables that were written now."""
+    path = folder / "names-read.yaml"
+    known = {str(row["package"]): row for row in rows_of(path)}
+    _replace(path, _read_rows(survey, known, ends))
+
+
+def _read_rows(
+    survey: Survey, known: Mapping[str, Mapping[str, object]], ends: Sequence[str]
+) -> Iterator[str]:
+    """Yield which releases were read of each package, and which of those between were not.
+
+    `known` are the rows before. `ends` are the columns that change: what one table was read to is
+    no claim about the others.
+    """
     for each in PACKAGES:
-        name, versions = each.distribution, survey.versions.get(each.distribution)
-        if versions:
-            low, high = min(versions), max(versions)
-            aside = [str(v) for v in survey.withdrawn[name] if low < v < high]
-            cells = f"package: {name}, module: {each.module}, first: {low}, last: {high}"
-            cells += f", unread: {' '.join(aside)}" if aside else ""
-            yield f"  - {{{cells}}}\n"
+        row = dict(known.get(each.distribution, {}))
+        versions = survey.versions.get(each.distribution)
+        if versions and (row or "last" in ends):
+            row = _read_to(each, row, survey, ends)
+        if row:
+            cells = {"package": each.distribution, "module": each.module, **row}
+            told = ", ".join(f"{key}: {cell}" for key, cell in cells.items())
+            yield f"  - {{{told}}}\n"
+
+
+def _read_to(
+    package: Package, row: Mapping[str, object], survey: Survey, ends: Sequence[str]
+) -> dict[str, object]:
+    """Return the cells of one package; those of tables that were not read now stay."""
+    versions = survey.versions[package.distribution]
+    newest = str(max(versions))
+    last = newest if "last" in ends else str(row["last"])
+    known = [v for v in versions if v <= Version(last)]
+    found: dict[str, object] = {"first": str(min(versions)), "last": last}
+    has = {"asked": package.asks, "attributes": package.distribution in class_files()}
+    for column in (name for name, is_read in has.items() if is_read):
+        found[column] = newest if column in ends else row.get(column, last)
+    withdrawn = survey.withdrawn[package.distribution]
+    aside = [str(v) for v in withdrawn if min(versions) < v < Version(last)]
+    if aside:
+        found["unread"] = " ".join(aside)
+    if len(known) > 1:
+        found["releases"] = " ".join(map(str, known))
+    return found
 
 
 def rows_of(path: Path) -> list[dict[str, object]]:

@@ -83,6 +83,14 @@ Group = Annotated[
         show_default=False,
     ),
 ]
+Resolve = Annotated[
+    bool,
+    typer.Option(
+        "--resolve",
+        help="With --requirements: ask uv, else pip, which releases come. Uses the network.",
+        rich_help_panel=_TARGET,
+    ),
+]
 Config = Annotated[
     list[str],
     typer.Option(

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any, Callable, List, NamedTuple, Tuple
+from typing import Any, Callable, List, Tuple
 
 from _fadoctor_numbers import (
-    LackingError,
     compare,
     finish,
     generator,
@@ -21,67 +20,7 @@ from _fadoctor_numbers import (
     relative_error,
     torch_dtype,
 )
-
-
-class Shape(NamedTuple):
-    """One case: 320 is several tiles and a ragged last one, yet quick on a CPU."""
-
-    batch: int = 2
-    heads: int = 2
-    kv_heads: int = 2
-    seqlen: int = 320
-    head_dim: int = 64
-    causal: bool = False
-    lengths: Tuple[int, ...] = ()
-    """Sequences that are packed into the one of the batch."""
-    cached: Tuple[int, ...] = ()
-    """Filled length of each cache, for one new token each."""
-    inputs: Tuple[str, ...] = ()
-    """Dtypes of q, k and v where they are not the cell's: a trap."""
-    autocast: bool = False
-    rows: Tuple[int, ...] = ()
-    """Queries that are compared, and alone have an upstream gradient; empty: all."""
-    queries: int = 0
-    """Queries, the last of the sequence; 0: as many as keys."""
-    magnitude: float = 1.0
-    """What q and k are multiplied by: large logits make the softmax steep."""
-    masked: bool = False
-    """Whether a mask hides the last keys of each sequence but the first, as padding does."""
-    window: int = 0
-    """Keys that a query sees, itself the last of them; 0: all."""
-    softcap: float = 0.0
-    """Logits are bounded to this by tanh; 0: they are not."""
-    sinks: bool = False
-    """Whether each head has a sink: a logit without a value."""
-
-
-SAMPLED = (*range(0, 2048, 157), 2047)
-"""Some queries of a long sequence, its last one among them: a reference of all takes seconds."""
-
-LONG = 4160
-FAR = (*range(0, LONG, 331), LONG - 1)
-"""The long sequence, and its queries that are compared."""
-
-SHAPES = {
-    "full": Shape(head_dim=128),
-    "causal": Shape(causal=True),
-    "gqa": Shape(batch=1, heads=4, causal=True),
-    "long": Shape(batch=1, heads=1, kv_heads=1, seqlen=LONG, causal=True, rows=FAR),
-    "hdim128": Shape(head_dim=128, causal=True),
-    "hdim256": Shape(batch=1, seqlen=160, head_dim=256, causal=True),
-    "varlen": Shape(batch=1, seqlen=320, causal=True, lengths=(130, 1, 189)),
-    "kvcache": Shape(batch=3, heads=8, kv_heads=2, seqlen=256, cached=(130, 1, 255)),
-    "hdim96": Shape(batch=1, seqlen=160, head_dim=96, causal=True),
-    "short-q": Shape(batch=1, seqlen=192, queries=65),
-    "masked": Shape(seqlen=160, masked=True),
-    "large": Shape(batch=1, seqlen=160, causal=True, magnitude=2.0),
-    "like": Shape(batch=1, seqlen=320, causal=True),
-    "like-decode": Shape(batch=2, seqlen=320, queries=1),
-    "mixed": Shape(causal=True, inputs=("", "fp32", "fp32")),
-    "mixed-autocast": Shape(causal=True, inputs=("", "fp32", "fp32"), autocast=True),
-    "fp32-autocast": Shape(causal=True, inputs=("fp32", "fp32", "fp32"), autocast=True),
-}
-"""Case -> shape."""
+from _fadoctor_shapes import Shape, flop, shape_of, sinks_of, tell_options, visible
 
 SPEED_BATCH, SPEED_HEADS, SPEED_SEQLEN = 4, 16, 2048
 """What is timed on a GPU instead: a shape that fills it."""
@@ -92,14 +31,11 @@ UNTIMED = ("short-q", "masked", "large", "hdim96", "hdim256", "like-decode")
 TIMED_ON_CPU = "causal"
 """The one case that is timed on a CPU, where a time is only an impression."""
 
+SAMPLED = (*range(0, 2048, 157), 2047)
+"""Some queries of a long sequence, its last one among them: a reference of all takes seconds."""
+
 CHECKED_HEADS = (0, -1)
 """Heads of the last sequence whose timed output is compared."""
-
-HIDDEN_KEYS = 37
-"""Keys at the end of a sequence that a mask hides."""
-
-LIKE_HEADS, LIKE_WINDOW = 16, 128
-"""Most query heads and the widest window of a model's shape: the rest is the same once more."""
 
 Attend = Callable[[Any, Any, Any, Shape], Any]
 Tensors = List[Any]
@@ -209,86 +145,6 @@ def run_forward(torch: Any, trace: Any, attend: Attend, given: Tensors, shape: S
         return attend(given[0], given[1], given[2], shape)
 
 
-def shape_of(trace: Any) -> Shape:
-    """Return the shape of a cell's case; that of a model is told in the request."""
-    shape = SHAPES[trace.cell["case"]]
-    if not trace.cell["case"].startswith("like") or not trace.like:
-        return shape
-    told = trace.like
-    groups = told["heads"] // told["kv_heads"]
-    kv_heads = min(told["kv_heads"], max(LIKE_HEADS // groups, 1))
-    window = min(told.get("window", 0), LIKE_WINDOW)
-    if window and window != told["window"]:
-        trace.note("a window of %d was used instead of %d" % (window, told["window"]))
-    return shape._replace(
-        heads=groups * kv_heads,
-        kv_heads=kv_heads,
-        head_dim=told["head_dim"],
-        window=window,
-        softcap=told.get("softcap", 0.0),
-        sinks=bool(told.get("sinks")),
-        causal=bool(told.get("causal", True)) and not shape.queries,
-    )
-
-
-def visible(torch: Any, shape: Shape) -> Any:
-    """Return which keys a query sees; None where it sees all.
-
-    (queries, keys), or (batch, 1, 1, keys) where a mask hides some of each sequence.
-    """
-    if shape.masked:
-        seen = torch.ones(shape.batch, 1, 1, shape.seqlen, dtype=torch.bool)
-        seen[1:, :, :, -HIDDEN_KEYS:] = False
-        return seen
-    if not shape.causal and not shape.lengths and not shape.window:
-        return None
-    queries = shape.queries or shape.seqlen
-    at = torch.arange(shape.seqlen - queries, shape.seqlen)[:, None]
-    keys = torch.arange(shape.seqlen)[None, :]
-    seen = (keys <= at) | torch.tensor(not shape.causal and not shape.window)
-    if shape.window:
-        seen = seen & (keys > at - shape.window)
-    if shape.lengths:
-        owner = torch.repeat_interleave(
-            torch.arange(len(shape.lengths)), torch.tensor(shape.lengths)
-        )
-        seen = seen & (owner[:, None] == owner[None, :])
-    return seen
-
-
-def sinks_of(torch: Any, shape: Shape) -> Any:
-    """Return the logit of each head's sink, in float64; None where a shape has none."""
-    if not shape.sinks:
-        return None
-    return torch.linspace(-1.0, 2.0, shape.heads, dtype=torch.float64)
-
-
-def tell_options(trace: Any, shape: Shape) -> None:
-    """Note what a shape has that the usual cases have not: the other side looks for these words."""
-    options = {
-        "with a sliding window": shape.window,
-        "with a softcap": shape.softcap,
-        "with grouped heads": trace.cell["case"] == "like" and shape.heads != shape.kv_heads,
-        "with sinks": shape.sinks,
-    }
-    for text, value in options.items():
-        if value:
-            trace.note(text)
-
-
-def lacks(shape: Shape, *can: str) -> None:
-    """Raise LackingError where a shape asks for more than a function can be told."""
-    wanted = {
-        "a mask": shape.masked,
-        "a sliding window": shape.window,
-        "a softcap": shape.softcap,
-        "sinks": shape.sinks,
-    }
-    missing = [name for name, value in wanted.items() if value and name not in can]
-    if missing:
-        raise LackingError("it cannot be told of %s here" % " and ".join(missing))
-
-
 def reference(  # noqa: PLR0913, PLR0917 -- what attention consists of
     torch: Any,
     host: Tensors,
@@ -396,10 +252,3 @@ def timed_error(torch: Any, given: Tensors, last: Any, shape: Shape) -> Any:
     host = [q[:, :, heads], k[:, :, above], v[:, :, above]]
     [want] = reference(torch, host, visible(torch, shape), False, rows, shape.softcap)
     return relative_error(torch, picked(got[:, :, heads], rows), want)
-
-
-def flop(shape: Shape) -> float:
-    """Return the floating-point operations of a forward: two products of (query, key) pairs."""
-    lengths = shape.lengths or (shape.seqlen,) * shape.batch
-    pairs = sum(n * (n + 1) / 2 if shape.causal else n * n for n in lengths)
-    return 4.0 * pairs * shape.heads * shape.head_dim

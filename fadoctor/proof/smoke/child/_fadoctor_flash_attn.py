@@ -12,8 +12,9 @@ import inspect
 import os
 from typing import Any, Dict
 
-from _fadoctor_attention import SHAPES, lacks, make_inputs, prove, reference
+from _fadoctor_attention import make_inputs, prove, reference
 from _fadoctor_numbers import LackingError, compare, finish, keep_dtype, poison
+from _fadoctor_shapes import SHAPES, lacks
 
 MODULES = {
     "fa2": "flash_attn",

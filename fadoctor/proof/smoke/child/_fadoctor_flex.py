@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Dict
 
-from _fadoctor_attention import lacks, prove, sinks_of
+from _fadoctor_attention import prove
 from _fadoctor_numbers import LackingError
+from _fadoctor_shapes import lacks, sinks_of
 
 SEQLEN = 256
 """A multiple of 128: the first releases take no other length."""

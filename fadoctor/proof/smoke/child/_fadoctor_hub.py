@@ -14,8 +14,9 @@ import os
 import threading
 from typing import Any, Dict, List, Tuple
 
-from _fadoctor_attention import lacks, prove
+from _fadoctor_attention import prove
 from _fadoctor_numbers import LackingError
+from _fadoctor_shapes import lacks
 
 DOWNLOAD_S = 3600
 """Longest time for which a download keeps the limit of a cell from ending it, seconds."""

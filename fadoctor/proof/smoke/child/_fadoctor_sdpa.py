@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Dict
 
-from _fadoctor_attention import lacks, prove, visible
+from _fadoctor_attention import prove
 from _fadoctor_numbers import LackingError
+from _fadoctor_shapes import lacks, visible
 
 BACKENDS = {
     "sdpa-flash": ("FLASH_ATTENTION", "enable_flash"),

@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 from typing import Any, Dict
 
-from _fadoctor_attention import lacks, prove
+from _fadoctor_attention import prove
 from _fadoctor_numbers import LackingError
+from _fadoctor_shapes import lacks
 
 
 def run(torch: Any, trace: Any) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from _fadoctor_attention import lacks, prove
+from _fadoctor_attention import prove
+from _fadoctor_shapes import lacks
 
 
 def run(torch: Any, trace: Any) -> None:

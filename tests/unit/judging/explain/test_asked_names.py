@@ -192,3 +192,31 @@ def test_of_a_release_between_those_that_were_read_nothing_is_claimed() -> None:
         False, None, True, True,
     ]  # fmt: skip
     assert new.has("5.0.1") is None
+
+
+def test_an_edge_beside_a_release_that_nobody_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Present in A, absent in B, and between them unread: that is all that is known."""
+    releases = ("4.36.0", "5.0.0", "5.1.0", "5.23.0")
+    row = {**READ[0], "unread": ("5.0.1", "4.38.0"), "releases": releases}
+    given = [{"name": "New", "first": "5.1.0"}, {"name": "Old", "last": "5.0.0"}]
+    read = table("names-read", "package module", [row])
+    keys = {"module": "transformers", "package": "transformers"}
+    changed = {
+        **tables(),
+        "names-read": read,
+        "names-given": table("names-given", "module name", given, **GIVEN_CELLS, **keys),
+    }
+    monkeypatch.setattr(asked_names, "load_apart", lambda: changed)
+    told = [str(facts(name)["told"]) for name in ("New", "Old")]
+    assert "since 5.1.0. 5.0.0 does not have it; 5.0.1, between them, was not read." in told[0]
+    assert "up to 5.0.0. 5.1.0 does not have it; 5.0.1, between them, was not read." in told[1]
+
+
+def test_who_asks_is_said_up_to_the_release_that_was_read_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A table that was read further is no claim about another."""
+    trl = {**READ[2], "asked": "1.15.0"}
+    changed = {**tables(), "names-read": table("names-read", "package module", [*READ[:2], trl])}
+    monkeypatch.setattr(asked_names, "load_apart", lambda: changed)
+    assert "trl asks for it in all releases up to 1.15.0" in facts("Gone")["told"]

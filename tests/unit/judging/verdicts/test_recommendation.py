@@ -181,3 +181,20 @@ def test_what_is_not_known_to_run_is_not_promised() -> None:
         found = recommend(kernels(on("8.0")), [verdict])
         assert found is not None
         assert "not known" not in found.why
+
+
+def test_graphics_in_a_processor_are_left_out_beside_a_card() -> None:
+    facts: dict[str, Any] = {"gpu.count": 2, "torch.version": "2.13.0+rocm7.2", "torch.hip": "7.2",
+                             "torch.aotriton": "0.12.0"}  # fmt: skip
+    for number, gfx in enumerate(("gfx1036", "gfx1100")):
+        gpu = f"gpu[{number}]"
+        facts |= {f"{gpu}.vendor": "amd", f"{gpu}.visible": True, f"{gpu}.name": gfx}
+        facts |= {f"{gpu}.gfx": gfx, f"{gpu}.isa": gfx, f"{gpu}.discrete": gfx == "gfx1100"}
+    found = recommend(Kernels(environment(facts), Matrix(shipped().tables)))
+    assert found is not None
+    assert (found.dtype, found.backend) == (Dtype.BF16, Backend.SDPA_FLASH)
+    assert "Left out: gpu[0] gfx1036, which does not compute beside" in found.why
+    alone = {**facts, "gpu[1].visible": False}
+    found = recommend(Kernels(environment(alone), Matrix(shipped().tables)))
+    assert found is not None
+    assert "gpu[0] gfx1036 (gfx1036)" in found.why

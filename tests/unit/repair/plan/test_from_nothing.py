@@ -442,3 +442,22 @@ def test_a_vllm_that_stays_keeps_the_cuda_that_it_is_compiled_for(
     """Its torch became one of CUDA 11 for an old driver, where no attention of it was wished."""
     found = plan(start("vLLM", (gpu, capability, "470.82.01")))
     assert "vllm" in changed(found) or "torch" not in changed(found)
+
+
+@pytest.mark.parametrize(
+    ("want", "comes"),
+    [
+        (("transformers==4.53.3",), {"transformers": "4.53.3"}),
+        (("vllm==0.10.1", "transformers"), {"vllm": "0.10.1", "transformers": "4.57.6"}),
+        (("vllm==0.10.1", "transformers==4.56.1"), {"vllm": "0.10.1", "transformers": "4.56.1"}),
+        (("torch", "peft==0.16.0"), {"peft": "0.16.0"}),
+    ],
+)
+def test_a_library_comes_in_the_version_that_was_asked_for(
+    want: tuple[str, ...], comes: dict[str, str]
+) -> None:
+    """The newest came alone, and an older one, or one that a pinned framework takes, was refused."""
+    found = plan(start("empty", A100), want=want)
+    assert found.outcome is PlanOutcome.REPAIRS
+    chosen = {change.distribution: change.after for change in found.changes}
+    assert comes.items() <= chosen.items()

@@ -44,3 +44,25 @@ def test_a_driver_that_ends_the_gpu_is_no_advice() -> None:
     found = plan(msgspec.structs.replace(there, facts={**there.facts, **facts}))
     assert found.actions
     assert not any("525" in action.text for action in found.actions)
+
+
+def test_of_a_range_the_newest_release_comes_not_the_oldest() -> None:
+    """What the oldest one asks for took dill and fsspec back, below what others ask for."""
+    needs = {"datasets": "<=3.6.0,>=2.16.0"}
+    there = with_package(start("torch 2.6 with vision and audio", H100), "llamafactory", "0.9.3")
+    installed = dict(there.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    installed |= {"datasets": "4.4.1", "dill": "0.3.8", "fsspec": "2025.3.0"}
+    facts = {"packages.installed": installed, "llamafactory.requires": needs}
+    known = {name: Known(value, "test") for name, value in facts.items()}
+    there = msgspec.structs.replace(there, facts={**there.facts, **known})
+    found = plan(derive(there, session().matrix))
+    assert changed(found) == {"datasets": "<=3.6.0,>=2.16.0"}
+
+
+def test_another_file_of_the_same_release_comes_before_a_newer_release() -> None:
+    """The newest came, where somebody had chosen one that has a file that fits, too."""
+    there = with_package(start("missing triton", H100), "flash_attn", "2.8.1", {"torch": ""})
+    label = {"flash_attn.wheel.torch": "2.7", "flash_attn.loads": False}
+    known = {name: Known(value, "test") for name, value in label.items()}
+    there = msgspec.structs.replace(there, facts={**there.facts, **known})
+    assert changed(plan(there, want=("flash-attn",)))["flash-attn"] == "2.8.1"

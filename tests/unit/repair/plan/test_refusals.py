@@ -82,3 +82,20 @@ def test_an_amd_gpu_gets_no_cuda_and_the_way_of_rocm(gfx: str, words: str) -> No
     found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
     assert not found.changes
     assert words in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("name", ["unsloth", "vllm", "sglang"])
+def test_without_a_gpu_a_framework_that_needs_one_replaces_no_torch(name: str) -> None:
+    """The torch of the CPU made way for gigabytes, and the plan said that all was right."""
+    there = msgspec.structs.replace(start("CPU torch", GPU), overlays=("--gpu none",))
+    facts = {**there.facts, "gpu.count": Known(0, "test"), "gpu.visible_count": Known(0, "test")}
+    found = plan(msgspec.structs.replace(there, facts=facts), want=(name,))
+    assert not found.changes
+    assert f"{name} needs a GPU: to plan for another machine" in " ".join(found.notes)
+
+
+def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> None:
+    assert "no known release of vllm has a ready-made file for macosx_arm64" in notes(
+        "macosx_arm64", "vllm"
+    )
+    assert "ready-made" not in notes("linux_x86_64", "vllm")

@@ -32,6 +32,7 @@ OFFICIAL = (
     "https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
     "flash_attn-2.8.3%2Bcu12torch2.7cxx11abiTRUE-cp312-cp312-linux_x86_64.whl"
 )
+ROCM = "https://download.pytorch.org/whl/rocm7.2"
 CU128 = "https://download.pytorch.org/whl/cu128"
 
 
@@ -74,6 +75,7 @@ def value(environment: Environment, name: str) -> object:
         ("torch==2.7.1+cu118", "2.7.1+cu118", "cu118", "11.8"),
         ("torch==2.7.1+cpu", "2.7.1+cpu", "cpu", None),
         ("torch==2.7.1+rocm6.3", "2.7.1+rocm6.3", "rocm", None),
+        (f"--index-url {ROCM}\ntorch==2.13.0", "2.13.0+rocm7.2", "rocm", None),
         (f"--index-url {CU128}\ntorch==2.7.1", "2.7.1+cu128", "cu128", "12.8"),
         (f"--extra-index-url {CU128}\ntorch==2.7.1", "2.7.1+cu128", "cu128", "12.8"),
         (
@@ -100,6 +102,12 @@ def test_which_torch_comes(
     found = planned(tmp_path, text)
     names = ("torch.version", "torch.build", "torch.cuda")
     assert [value(found, name) for name in names] == [version, build, cuda]
+
+
+def test_the_rocm_of_a_build_is_that_of_its_index(tmp_path: Path) -> None:
+    """Which AOTriton it has was unknown: the label that its file has was not known."""
+    assert value(planned(tmp_path, f"-i {ROCM}\ntorch==2.13.0"), "torch.hip") == "7.2"
+    assert value(planned(tmp_path, f"-i {ROCM}\ntorch>=2.4"), "torch.hip") == "?"
 
 
 def test_the_torch_of_pypi_is_a_cpu_build_where_it_is_one(tmp_path: Path) -> None:
@@ -271,3 +279,12 @@ def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:
     given = ("--python-version 3.12",)
     assumed = planned(tmp_path, lock.replace("{}", ">=3.13"), overlays=given)
     assert value(assumed, "python.version") == "3.12.3"
+
+
+def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
+    """Regression: a lock for aarch64 Linux was said to lack xformers, which unsloth needs on x86."""
+    text = "unsloth==2026.10.9\n"
+    here = value(planned(tmp_path, text), "unsloth.requires")
+    there = value(planned(tmp_path, text, **{"host.platform": "linux_aarch64"}), "unsloth.requires")
+    assert "xformers" in here
+    assert set(here) - set(there) == {"xformers"}

@@ -294,3 +294,16 @@ def test_every_name_of_the_tables_finds_itself(tables: dict[str, Table]) -> None
             for name in names:
                 gpu = find_gpu(name, tables)
                 assert (gpu.compute_capability or gpu.gfx) == row[column], name
+
+
+def test_a_chip_that_no_product_is_named_after(tables: dict[str, Table]) -> None:
+    assert find_gpu("gfx1036", tables).gfx == "gfx1036"
+    assert find_gpu("AMD Radeon RX 6600", tables).gfx == "gfx1032"
+
+
+def test_a_family_that_nothing_is_named_after_yet_names_its_architecture(
+    tables: dict[str, Table],
+) -> None:
+    """It was "Did you mean AGX Orin, Xavier NX?"."""
+    with pytest.raises(UsageError, match=r"no table has it. Did you mean sm_107\? "):
+        find_gpu("Vera Rubin", tables)

@@ -78,3 +78,12 @@ def test_a_build_of_amd_is_not_in_the_table() -> None:
 def test_another_torch_has_nothing_of_it() -> None:
     said = found(**GPU, **{"torch.version": "2.9.1", "torch.cuda": "12.8"})
     assert all(isinstance(said[f"torch.{n}"], Absent) for n in ("rocm", "aotriton", "rocm_archs"))
+
+
+def test_a_chip_is_on_a_card_or_in_a_processor() -> None:
+    more = {"gpu.count": 3, "gpu[1].gfx": "gfx1036", "gpu[2].gfx": "gfx9999"}
+    said = found(**{**GPU, **more, "gpu[1].vendor": "amd", "gpu[2].vendor": "amd"})
+    assert isinstance(said["gpu[0].discrete"], Known)
+    assert isinstance(said["gpu[1].discrete"], Known)
+    assert (said["gpu[0].discrete"].value, said["gpu[1].discrete"].value) == (True, False)
+    assert isinstance(said["gpu[2].discrete"], Unknown)

@@ -1,0 +1,73 @@
+"""What packages that nobody decides about require in vain, where something offered mends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.requirements import satisfies, violations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.requirements import Violation
+
+Offers = dict[str, tuple["Choice", ...]]
+
+
+def other_askers(problem: Problem, offers: Offers) -> Offers:
+    """Return releases of what requires something in vain, where a fix offers what it requires.
+
+    What is offered may be what others refuse: then a release that takes what is there may come.
+    """
+    needs = problem.requirements(problem.environment)
+    company = Company(problem, problem.environment, needs, {}, careful=False)
+    found: Offers = {}
+    for each in _of_others(problem):
+        asker, needed = _key(each.distribution), _key(each.needs)
+        if needed in offers and asker not in offers and asker not in problem.lessons.stuck:
+            newest = company.newest(each.distribution)
+            found |= {} if newest is None else {asker: (newest,)}
+    return found
+
+
+class LeftUnmet:
+    """Those of one problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Take the problem, whose offers are known."""
+        self.before = mapping_of(problem.environment.fact("packages.installed"))
+        self.found = tuple(
+            each
+            for each in _of_others(problem)
+            if not {_key(each.distribution), _key(each.needs)}.isdisjoint(problem.offers)
+        )
+
+    def count(self, environment: Environment, followers: Iterable[Choice]) -> int:
+        """Return how many of them a whole state leaves as they are: a rule warns of each."""
+        if not self.found:
+            return 0
+        there = dict(mapping_of(environment.fact("packages.installed")))
+        there |= {each.distribution: each.version for each in followers}
+        return sum(
+            there.get(each.distribution) == self.before.get(each.distribution)
+            and not satisfies(there.get(each.needs, ""), each.specifier)
+            for each in self.found
+        )
+
+
+def _of_others(problem: Problem) -> Iterator[Violation]:
+    """Yield what packages outside the catalogue require in another version than is there."""
+    requirements = problem.requirements(problem.environment)
+    for each in violations(problem.environment, requirements):
+        if each.found and _key(each.distribution) not in PACKAGES:
+            yield each
+
+
+def _key(distribution: str) -> str:
+    return package_of(distribution, distribution)
