@@ -1,4 +1,4 @@
-"""Cells of tables that people write, drawn by the day, against the index; and the ledger of them."""
+"""Cells of tables that people write, drawn by the day, against the index; and their ledger."""
 
 from __future__ import annotations
 

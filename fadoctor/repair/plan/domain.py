@@ -136,7 +136,8 @@ def _stays(problem: Problem, package: str, environment: Environment) -> bool:
 def _computes_nothing(problem: Problem, package: str, environment: Environment) -> bool:
     """Return whether a package is not there, and has no kernels for any GPU here.
 
-    One for attention that is asked for by its name comes all the same, unless it is said that there is no GPU.
+    One for attention that is asked for by its name comes all the same, unless it is said that
+    there is no GPU.
     """
     is_new = not is_there(environment, package)
     if package not in ATTENTION:

@@ -117,7 +117,8 @@ def _refused(company: Company, state: State, followers: dict[str, Choice]) -> li
     """
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
-    coming = [c for c in (*followers.values(), *state.values()) if c.is_change and c.version and is_told(c)]
+    candidates = (*followers.values(), *state.values())
+    coming = [c for c in candidates if c.is_change and c.version and is_told(c)]
     broken: list[Violation] = []
     for asker in coming:
         for name, specifier in helpers.declared(asker.distribution, asker.version).items():

@@ -456,7 +456,7 @@ def test_a_vllm_that_stays_keeps_the_cuda_that_it_is_compiled_for(
 def test_a_library_comes_in_the_version_that_was_asked_for(
     want: tuple[str, ...], comes: dict[str, str]
 ) -> None:
-    """The newest came alone, and an older one, or one that a pinned framework takes, was refused."""
+    """The newest came alone; an older one, or one that a pinned framework takes, was refused."""
     found = plan(start("empty", A100), want=want)
     assert found.outcome is PlanOutcome.REPAIRS
     chosen = {change.distribution: change.after for change in found.changes}

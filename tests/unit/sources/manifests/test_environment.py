@@ -282,7 +282,7 @@ def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
-    """Regression: a lock for aarch64 Linux was said to lack xformers, which unsloth needs on x86."""
+    """Regression: a lock for aarch64 Linux was said to lack xformers, an x86 need of unsloth."""
     text = "unsloth==2026.10.9\n"
     here = value(planned(tmp_path, text), "unsloth.requires")
     there = value(planned(tmp_path, text, **{"host.platform": "linux_aarch64"}), "unsloth.requires")
