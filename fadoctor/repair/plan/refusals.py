@@ -75,7 +75,7 @@ def _no_files(problem: Problem) -> Iterator[str]:
         known = listed.every(package) if package in PLANNED else ()
         has_file = listed.published.has_file
         if known and not any(has_file(name, choice.version, place) for choice in known):
-            yield f"no known release of {name} has a ready-made file for {problem.platform}"
+            yield f"no known release of {name} has a prebuilt wheel for {problem.platform}"
 
 
 def _on_amd(problem: Problem) -> Iterator[str]:

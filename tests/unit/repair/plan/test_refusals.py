@@ -95,7 +95,7 @@ def test_without_a_gpu_a_framework_that_needs_one_replaces_no_torch(name: str) -
 
 
 def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> None:
-    assert "no known release of vllm has a ready-made file for macosx_arm64" in notes(
+    assert "no known release of vllm has a prebuilt wheel for macosx_arm64" in notes(
         "macosx_arm64", "vllm"
     )
     assert "ready-made" not in notes("linux_x86_64", "vllm")
