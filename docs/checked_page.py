@@ -58,7 +58,7 @@ def _row(name: str, table: Table, held: list[Held], *, is_derived: bool) -> str:
             f"{sum(each.cells for each in held):,}", str(sum(each.wrong for each in held)),
             max(each.day for each in held), how,
         ]  # fmt: skip
-    shown = (f"[{name}](matrix.md#{name})", f"{len(table.rows):,}", f"{cells:,}", made, *told)
+    shown = (f"[`{name}`](matrix.md#{name})", f"{len(table.rows):,}", f"{cells:,}", made, *told)
     return f"| {' | '.join(shown)} |\n"
 
 
