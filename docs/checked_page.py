@@ -44,8 +44,10 @@ def render(knowledge: Knowledge) -> str:
     total = sum(each.cells for found in held.values() for each in found)
     asked = sum(bool(held[name]) for name, _ in tables)
     lines = [
-        f"{total:,} cells of {asked} tables were compared; no program compares the cells of "
-        f"{len(tables) - asked} tables.\n\n",
+        (
+            f"{total:,} cells of {asked} tables were compared; no program compares the cells of "
+            f"{len(tables) - asked} tables.\n\n"
+        ),
         _COLUMNS,
         "|---|--:|--:|---|--:|--:|---|---|\n",
     ]
