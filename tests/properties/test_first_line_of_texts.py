@@ -71,9 +71,8 @@ def faults(report: Report) -> Iterator[str]:
     """Yield what a report says in its first lines against its own facts."""
     yield from about_first_line(report)
     first = render(report, Style(width=400)).partition("\n\n")[0]
-    called = {package: (names[0],) for package, names in PACKAGES.items()}
-    called[FLASH_ATTN] += ("FlashAttention",)
-    for package, name in ((each, name) for each, names in called.items() for name in names):
+    called = [(package, names[0]) for package, names in PACKAGES.items()]
+    for package, name in (*called, (FLASH_ATTN, "FlashAttention")):
         fact = report.environment.get(f"{package}.version")
         if f"{name} is not installed" in first and not isinstance(fact, Absent):
             yield f"{name} is not installed, which the text does not say"

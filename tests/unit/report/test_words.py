@@ -103,7 +103,7 @@ def test_the_framework_that_is_configured_or_trains_comes_first() -> None:
 
 def test_a_framework_that_a_file_asks_for_in_any_release_is_spoken_to() -> None:
     """A file with `vllm` alone got settings of LLaMA-Factory and unsloth beside those of vLLM."""
-    asked = {
+    asked: dict[str, Fact] = {
         "vllm.distribution": Known("vllm", "a file"),
         "vllm.version": Unknown("open", "a file"),
     }
