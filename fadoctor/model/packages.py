@@ -104,9 +104,9 @@ STACK = frozenset({
 
 COMPANIONS = frozenset({
     "apache-tvm-ffi", "auto-gptq", "autoawq", "axolotl", "datasets", "diffusers", "evaluate",
-    "flashinfer-cubin", "gptqmodel", "huggingface-hub", "lmdeploy", "ms-swift",
-    "nvidia-cutlass-dsl", "open-clip-torch", "openrlhf", "optimum", "quack-kernels", "safetensors",
-    "sentence-transformers", "timm", "tokenizers", "torchtune", "verl",
+    "fa3-fwd", "flashinfer-cubin", "gptqmodel", "huggingface-hub", "kernels-data", "lmdeploy",
+    "ms-swift", "nvidia-cutlass-dsl", "open-clip-torch", "openrlhf", "optimum", "quack-kernels",
+    "safetensors", "sentence-transformers", "timm", "tokenizers", "torchtune", "verl",
 })
 """Distributions that belong to the stack without facts of their own: what they require counts."""
 

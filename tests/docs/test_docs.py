@@ -189,6 +189,7 @@ def test_generated_files(generator: ModuleType, tmp_path: Path) -> None:
         "docs/rules/some-rule.md",
         "docs/tables-checked.md",
     ]
+    assert "| [some-table](matrix.md#some-table) |" in files["docs/tables-checked.md"]
     assert "## some-table\n" in files["docs/matrix.md"]
     assert "- [`some-rule`](some-rule.md) (error): A title" in files["docs/rules/README.md"]
 

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
-_BLOCK = re.compile(r"```yaml\n# (rules/matrix/[\w-]+\.yaml)\n(.*?)```", re.DOTALL)
+_BLOCK = re.compile(r"```yaml\n# (rules/[\w-]+/[\w-]+\.yaml)\n(.*?)```", re.DOTALL)
 _MEMBER = re.compile(r'A member in `Backend` of `([\w/.]+)`.*`(\w+ = "\w+")`')
 
 _ASK = """
@@ -109,6 +109,14 @@ def test_it_is_predicted(said: dict[str, Any]) -> None:
     assert cells["there A100", "bf16"] == "works"
     assert cells["there V100", "fp16"] == "fails"
     assert cells["old driver", "bf16"] == "fails"  # a rule about all backends
+
+
+def test_a_finding_says_why_it_fails(said: dict[str, Any]) -> None:
+    found = {each["rule_id"] for each in said["there V100"]["report"]["findings"]}
+    assert "toy-arch-unsupported" in found
+    assert "toy-arch-unsupported" not in {
+        each["rule_id"] for each in said["there A100"]["report"]["findings"]
+    }
 
 
 def test_it_is_recommended_where_it_works(said: dict[str, Any]) -> None:

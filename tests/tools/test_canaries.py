@@ -81,3 +81,27 @@ def test_one_package_is_made_newer() -> None:
     text = "torch==2.13.0\nnumpy==2.0.0\n"
     assert cli.with_newer(text, "numpy==9.0.0") == "torch==2.13.0\nnumpy==9.0.0\n"
     assert cli.with_newer(text, "trl==9.0.0").endswith("trl==9.0.0\n")
+
+
+@pytest.mark.long
+def test_sixty_environments_get_the_alarms_that_are_right_and_no_others() -> None:
+    """Also with one package in a release that no table has."""
+    sixty = cli.HERE / "sixty"
+    assert len(list((sixty / "locks").iterdir())) == len(cli.environments(sixty)) >= 60
+    assert list(cli.unexpected(sixty)) == []
+
+
+def test_an_alarm_that_nobody_wrote_down_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "environments.yaml").write_text(
+        "environments:\n  - {name: a, finds: [right, gone]}\n", "utf-8"
+    )
+    answer: cli.Answer = {"findings": ["error right (x)", "warning new (x)", "note small (x)"]}
+
+    def judged(*, newer: bool, folder: Path) -> dict[str, cli.Answer]:
+        assert folder == tmp_path
+        return {} if newer else {"a": answer}
+
+    monkeypatch.setattr(cli, "judged", judged)
+    assert list(cli.unexpected(tmp_path)) == ["a: new", "a: no gone"]

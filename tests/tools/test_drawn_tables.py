@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.utils import parse_wheel_filename
 
-from tools.refresh import drawn
+from tools.refresh import drawn, drawn_cells
 from tools.refresh.index import File
 from tools.refresh.ledger import Held, add, of_log, read
 
@@ -29,24 +29,24 @@ def wheel(name: str) -> File:
         ("macosx_11_0_arm64", {"macosx_arm64"}),
         ("macosx_10_9_universal2", {"macosx_arm64"}),
         ("musllinux_1_2_x86_64", set()),
-        ("any", set(drawn.PLATFORMS)),
+        ("any", set(drawn_cells.PLATFORMS)),
     ],
 )
 def test_the_platforms_of_a_wheel(tag: str, platforms: set[str]) -> None:
     python = "py3-none" if tag == "any" else "cp312-cp312"
-    assert drawn.on_platforms(wheel(f"a-1.0-{python}-{tag}.whl")) == platforms
+    assert drawn_cells.on_platforms(wheel(f"a-1.0-{python}-{tag}.whl")) == platforms
 
 
 def test_the_pythons_of_wheels() -> None:
     tags = ("cp37-cp37m", "cp312-cp312", "cp313-cp313t")
     files = [wheel(f"a-1.0-{tag}-win_amd64.whl") for tag in tags]
-    assert drawn.minors(files) == {"3.7", "3.12"}
+    assert drawn_cells.minors(files) == {"3.7", "3.12"}
 
 
 def test_a_wrong_cell_is_told() -> None:
-    right = drawn.Told("", "python", frozenset({"3.8"}), frozenset({"3.8"}))
+    right = drawn_cells.Told("", "python", frozenset({"3.8"}), frozenset({"3.8"}))
     assert right.is_right
-    assert not drawn.Told("", "python", frozenset({"3.8"}), frozenset()).is_right
+    assert not drawn_cells.Told("", "python", frozenset({"3.8"}), frozenset()).is_right
 
 
 def test_the_ledger_counts_the_same_cells_once(tmp_path: Path) -> None:

@@ -7,21 +7,28 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from packaging.markers import InvalidMarker, Marker
 from packaging.version import Version
 
-from fadoctor.knowledge.matrix.versions import is_in, parse_specifier, parse_version
+from fadoctor.knowledge.matrix.versions import is_in, parse_version
+from tools.refresh.cells import (
+    LOWER,
+    below_next_minor,
+    equal,
+    is_blank,
+    is_same_version,
+    key_matches,
+    newest_of,
+    releases_of,
+    says_the_same,
+    shown,
+)
 from tools.refresh.document import Cell, Document, Row, Unread
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tools.refresh.artefact import Value
     from tools.refresh.derive import DerivedRow
 
 _UPPER = re.compile(r"<[0-9.]+$")
-_LOWER = re.compile(r"(?:>=|==)\s*([0-9A-Za-z.]+)")
-_REQUIREMENT = re.compile(r"([A-Za-z][\w.-]{0,80}?)([<>=!~].{1,400})")
 _NOT_DERIVED = Unread("not read from the package")
 
 
@@ -64,21 +71,21 @@ class Comparison:
 
     def begins(self, package: str) -> Version:
         """Return the oldest release of a package that the table speaks about."""
-        return min((_versions(row)[0] for row in self._of(package)), default=Version("0"))
+        return min((releases_of(row)[0] for row in self._of(package)), default=Version("0"))
 
     def named(self, package: str) -> set[Version] | None:
         """Return the releases that the table names; None where it holds ranges, or nothing yet."""
         rows = self._of(package)
         if self._by_range or not rows:
             return None
-        return {version for row in rows for version in _versions(row)}
+        return {version for row in rows for version in releases_of(row)}
 
     def lacks(self, package: str, version: Version) -> bool:
         """Return whether a table of ranges says nothing of a release, or that nobody read it."""
         rows = [
             row for row in self._of(package) if is_in(str(version), str(row.cells.get("version")))
         ]
-        return not rows or any(_is_blank(row, self.document) for row in rows)
+        return not rows or any(is_blank(row, self.document) for row in rows)
 
     def _of(self, package: str) -> list[Row]:
         """Return the rows of a package; all of them in a table about one."""
@@ -107,7 +114,7 @@ class Comparison:
             cell = row.cells.get(name)
             if wanted is None or cell == "*" or (name == "version" and not version):
                 continue
-            if not isinstance(cell, str) or not _key_matches(kind, cell, wanted):
+            if not isinstance(cell, str) or not key_matches(kind, cell, wanted):
                 return False
         return True
 
@@ -127,7 +134,7 @@ class Comparison:
                 changes[name] = value.text
             elif judgement is Judgement.DIFFERENT:
                 self._report.contradictions.append(
-                    f"{place}: {name} is {_shown(cell)} in the table and {_shown(value.text)} "
+                    f"{place}: {name} is {shown(cell)} in the table and {shown(value.text)} "
                     f"in the package ({value.source})"
                 )
             else:
@@ -149,14 +156,14 @@ class Comparison:
             return Judgement.LACKING
         if cell is None or value.text is None:
             return Judgement.SAME if cell == value.text else Judgement.DIFFERENT
-        if _equal(self.document.columns.get(name, "text"), cell, value.text):
+        if equal(self.document.columns.get(name, "text"), cell, value.text):
             return Judgement.SAME
         longer = name in self._grows and set(cell.split()) < set(value.text.split())
         return Judgement.LACKING if longer else Judgement.DIFFERENT
 
     def _write(self, row: Row, version: Version, changes: dict[str, Cell], place: str) -> None:
         """Change the cells of one release; a row of several releases is divided first."""
-        told = ", ".join(f"{name}: {_shown(cell)}" for name, cell in changes.items())
+        told = ", ".join(f"{name}: {shown(cell)}" for name, cell in changes.items())
         if self._by_range:
             self._divide(row, version, changes, place)
             return
@@ -176,9 +183,9 @@ class Comparison:
 
         Its beginning joins the range before it where that says the same, else gets its own row.
         """
-        cell, end = str(row.cells["version"]), _below_next_minor(version)
-        told = ", ".join(f"{name}: {_shown(text)}" for name, text in changes.items())
-        floor = _LOWER.search(cell)
+        cell, end = str(row.cells["version"]), below_next_minor(version)
+        told = ", ".join(f"{name}: {shown(text)}" for name, text in changes.items())
+        floor = LOWER.search(cell)
         if "<" in cell or floor is None or not cell.startswith(">="):
             self._report.persons.append(f"{place}: {told}; divide the range {cell}")
             return
@@ -189,9 +196,9 @@ class Comparison:
         }
         new |= changes
         before = self._before(row)
-        if _is_blank(row, self.document):
+        if is_blank(row, self.document):
             self.document = self.document.with_cell(row.number, "version", rest)
-            if before is not None and _says(before, new):
+            if before is not None and says_the_same(before, new):
                 self._report.changes.append(f"{place}: is as {before.cells['version']}")
                 joined = _UPPER.sub(end, str(before.cells["version"]))
                 self.document = self.document.with_cell(before.number, "version", joined)
@@ -211,11 +218,11 @@ class Comparison:
 
     def _before(self, row: Row) -> Row | None:
         """Return the row whose range ends where another begins, of the same keys."""
-        floor = _LOWER.search(str(row.cells["version"]))
+        floor = LOWER.search(str(row.cells["version"]))
         for each in self.document.rows:
             upper = _UPPER.search(str(each.cells["version"]))
             others = [name for name in self.document.keys if name != "version"]
-            is_next = upper and floor and _is_same_version(upper.group()[1:], floor.group(1))
+            is_next = upper and floor and is_same_version(upper.group()[1:], floor.group(1))
             if is_next and all(each.cells.get(n) == row.cells.get(n) for n in others):
                 return each
         return None
@@ -223,14 +230,14 @@ class Comparison:
     def _add(self, package: str, derived: DerivedRow, place: str) -> None:
         """Write a release that no row names: into the row before it, or into one of its own."""
         kin = [row for row in self.document.rows if self._matches(row, derived, version=False)]
-        older = [row for row in kin if _floor(row) <= derived.version]
+        older = [row for row in kin if newest_of(row) <= derived.version]
         if kin and not older:  # before the table begins
             return
         begins = not kin and "package" in self.document.keys
         if not derived.cells or not (older or begins):
             self._report.persons.append(f"{place}: no row; one must be written by hand")
             return
-        like = max(older, key=_floor) if older else self.document.rows[-1]
+        like = max(older, key=newest_of) if older else self.document.rows[-1]
         if self._is_alike(like, derived):
             self._report.changes.append(f"{place}: is as {like.cells['version']}")
             cell = self._joined(str(like.cells["version"]), derived.version)
@@ -267,88 +274,12 @@ class Comparison:
     def _joined(self, cell: str, version: Version) -> str:
         """Return a version cell that takes in one more release."""
         if self._by_range:
-            return _UPPER.sub(_below_next_minor(version), cell)
+            return _UPPER.sub(below_next_minor(version), cell)
         return f"{cell} {version}"
 
     def _own(self, version: Version, kin: list[Row]) -> str:
         if not self._by_range:
             return str(version)
-        end = _below_next_minor(version)
-        later = [each for row in kin if version < (each := _versions(row)[0]) < Version(end[1:])]
+        end = below_next_minor(version)
+        later = [each for row in kin if version < (each := releases_of(row)[0]) < Version(end[1:])]
         return f">={version},{f'<{min(later)}' if later else end}"
-
-
-def _below_next_minor(version: Version) -> str:
-    return f"<{version.major}.{version.minor + 1}"
-
-
-def _key_matches(kind: str, cell: str, wanted: str) -> bool:
-    """Return whether a key cell takes in a value; of several words the first one decides."""
-    if kind == "range":
-        return bool(is_in(wanted, cell))
-    if kind == "release":
-        return parse_version(wanted) in [parse_version(word) for word in cell.split()]
-    return wanted.split(maxsplit=1)[0] in cell.split()
-
-
-def _versions(row: Row) -> list[Version]:
-    """Return the releases of a row, or the lower end of its range, in order."""
-    cell = str(row.cells.get("version"))
-    words = _LOWER.findall(cell) if re.search(r"[<>=~*]", cell) else cell.split()
-    return sorted(filter(None, map(parse_version, words))) or [Version("0")]
-
-
-def _is_blank(row: Row, document: Document) -> bool:
-    """Return whether a row says of all columns that nobody read the release."""
-    cells = [row.cells[name] for name in document.columns if name in row.cells]
-    return bool(cells) and all(isinstance(cell, Unread) for cell in cells)
-
-
-def _says(row: Row, cells: Mapping[str, Cell]) -> bool:
-    """Return whether a row says the same as other cells; neither may have more to say."""
-    names = {*row.cells, *cells} - {"version"}
-    return all(
-        not isinstance(cells.get(name), Unread) and row.cells.get(name) == cells.get(name)
-        for name in names
-    )
-
-
-def _is_same_version(one: str, other: str) -> bool:
-    return parse_version(one) == parse_version(other)
-
-
-def _floor(row: Row) -> Version:
-    return _versions(row)[-1]
-
-
-def _equal(kind: str, cell: str, text: str) -> bool:
-    if kind == "list":
-        return set(map(_word, cell.split())) == set(map(_word, text.split()))
-    if kind == "version":
-        return cell == text or (parse_version(cell) or cell) == parse_version(text)
-    return cell == text or _same_specifier(cell, text) or _same_marker(cell, text)
-
-
-def _word(text: str) -> object:
-    """Return what tells words apart: requirements that say the same are one."""
-    match = _REQUIREMENT.fullmatch(text)
-    bounds = parse_specifier(match.group(2)) if match else None
-    return text if match is None or bounds is None else (match.group(1), bounds)
-
-
-def _same_specifier(cell: str, text: str) -> bool:
-    left, right = parse_specifier(cell), parse_specifier(text)
-    return left is not None and left == right
-
-
-def _same_marker(cell: str, text: str) -> bool:
-    try:
-        return str(Marker(cell)) == str(Marker(text))
-    except InvalidMarker:
-        return False
-
-
-def _shown(cell: Cell) -> str:
-    if cell is None:
-        return "absent"
-    return "unknown" if isinstance(cell, Unread) else cell

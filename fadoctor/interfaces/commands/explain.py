@@ -145,7 +145,7 @@ def _explained(
 
     judged = Judged(environment, knowledge)
     report = explain(reading, knowledge, judged, ignored)
-    # The facts are judged once, for the report and for the plan.
+    # Completed once, for the report and for the plan; the causes are a fact for the report alone.
     return report if not repairs else _with_plan(report, request, judged, environment, ignored)
 
 

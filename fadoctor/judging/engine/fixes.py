@@ -14,13 +14,15 @@ from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.settings import setting_steps
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.judging.engine.vendors import AMD, foreign_words, is_amd_alone, suits
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.packages import package_of
 from fadoctor.model.rule import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from fadoctor.model.environment import Environment
     from fadoctor.model.fix import Effect
     from fadoctor.model.rule import FixTemplate, StepTemplate
 
@@ -37,7 +39,8 @@ _INDEX = r"(https://[A-Za-z0-9./_-]{1,200})?"
 def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     """Return the fixes whose conditions surely hold and that can be written out whole.
 
-    Beside AMD's GPUs alone none is offered that is for NVIDIA's.
+    Beside AMD's GPUs alone none is offered that is for NVIDIA's, and nowhere one that only removes
+    what is not there.
     """
     is_amd = is_amd_alone(scope.environment)
     foreign = foreign_words(scope.matrix.tables, AMD) if is_amd else ()
@@ -46,6 +49,22 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
         for fix in scope.rule.fixes
         if _truth(scope, fix) is Truth.TRUE and can_write(aside_of(scope, fix), fix)
         if (found := written(aside_of(scope, fix), fix, ())).steps and suits(found, foreign)
+        if not _removes_the_absent(found, scope.environment)
+    )
+
+
+def _removes_the_absent(fix: Fix, environment: Environment) -> bool:
+    """Return whether all that a fix does is to remove packages that are not installed."""
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+    removes = [step for step in does if step.kind is StepKind.UNINSTALL]
+    return (
+        bool(removes)
+        and removes == does
+        and all(
+            isinstance(environment.facts.get(f"{package_of(item)}.version"), Absent)
+            for step in removes
+            for item in step.items
+        )
     )
 
 

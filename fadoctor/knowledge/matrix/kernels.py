@@ -217,10 +217,10 @@ class Kernels:
         if found.fails or (dtype is Dtype.FP8 and not isinstance(found.answer, Known)):
             return found  # no system adds a dtype that the backend does not have
         others = [self._support_by(name, backend, dtype, gpu) for name in self.needs(backend)]
-        others.append(here := self._support_here(backend))
+        others.append(self._support_here(backend))
         failing = next((other for other in others if other.fails), None)
-        doubtful = found.works and isinstance(here.answer, Unknown)
-        return failing or (here if doubtful else found)
+        doubtful = (other for other in others if isinstance(other.answer, Unknown))
+        return failing or (next(doubtful, found) if found.works else found)
 
     def _support_here(self, backend: Backend) -> Support:
         """Return what is different on this operating system; Absent where nothing is."""
@@ -246,7 +246,8 @@ class Kernels:
             "cc": gpu.capability,
             "dtype": Known(dtype.value, "asked"),
         }
-        return support_of(self.matrix.find("kernel-support-needs", keys))
+        rows = self.matrix.find("kernel-support-needs", keys)
+        return support_of(rows) if rows.rows else Support(Absent("no row of the table"))
 
     def _own_support(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Support:
         """Return what the kernels of a backend can do, whatever else is here."""

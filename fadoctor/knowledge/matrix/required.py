@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import is_in
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.model.packages import ALWAYS, PACKAGES, PARTLY, RELEASES, TORCH, TRITON
 
 if TYPE_CHECKING:
@@ -103,13 +104,18 @@ def _in_part(package: str, version: Fact, matrix: Matrix) -> Fact:
 def _of_torch(
     facts: Mapping[str, Fact], matrix: Matrix, holds: Callable[[str], bool | None]
 ) -> Fact:
+    """Return the triton that torch pins. A build for ROCm pins that release too, built for AMD."""
     build = facts.get("torch.build")
     if isinstance(build, Known) and build.value == "cpu":
         return Known({}, "a CPU build requires no triton")
-    if not isinstance(build, Known) or build.value in ("other", "rocm"):
+    version = facts["torch.version"]
+    kind = build.value if isinstance(build, Known) else "other"
+    if kind == "rocm" and not label_of(fact_text(version, "")):
+        kind = "other"  # AMD's own builds
+    if kind == "other":
         return Unknown("no table says what this build requires", "torch.requires")
     platform = facts.get("host.platform", Unknown("the platform is not known", "host"))
-    rows = matrix.find("torch-releases", {"version": facts["torch.version"], "platform": platform})
+    rows = matrix.find("torch-releases", {"version": version, "platform": platform})
     pin, marker = rows.cell(TRITON), rows.cell("triton_marker")
     meant = holds(str(marker.value)) if isinstance(marker, Known) else True
     if isinstance(pin, Unknown) or meant is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.support import NEWEST, Support, support_of
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, fact_words
 from fadoctor.model.verdict import Dtype
 
 if TYPE_CHECKING:
@@ -130,11 +130,15 @@ class RocmKernels:
         return Support(Known("fails", switch), _FLASH, note)
 
     def _as_seen(self, found: Support, gpu: str, isa: Fact) -> Support:
-        """Return what is known of a GPU that programs take for another one: nothing that works."""
+        """Return what is known of a GPU that programs take for another one, or torch may lack."""
         own = self.environment.fact(f"{gpu}.gfx")
-        if not found.works or not isinstance(isa, Known) or not isinstance(own, Known):
+        if not found.works or not isinstance(isa, Known):
             return found
-        if own.value == isa.value:
+        unsure = self.environment.facts.get("torch.rocm_unsure")
+        if unsure is not None and str(isa.value) in fact_words(unsure):
+            text = f"no source says whether this torch has code for {isa.value}"
+            return Support(Unknown(text, unsure.source))
+        if not isinstance(own, Known) or own.value == isa.value:
             return found
         text = f"it runs code for {isa.value} on a {own.value}, and that may fail"
         return Support(Unknown(text, isa.source))

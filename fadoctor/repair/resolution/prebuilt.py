@@ -29,6 +29,7 @@ PREBUILT = "flash_attn.wheel.prebuilt"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
 _TABLES = "matrix flash-attn-wheels"
+_NONE_OF_ROCM = f"{_TABLES}: no release has a file for ROCm"
 FETCHED = f"{_TABLES}: what its setup.py asks for"
 """Source of what follows from a file that an installer would fetch."""
 
@@ -66,7 +67,8 @@ class Prebuilt:
         forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
         wanted = wanted_of(there)
         if wanted is None or forced:
-            return {}
+            of_rocm = text_of(there, "torch.build") == "rocm"
+            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)} if of_rocm else {}
         asked = (newest or str(version.value), wanted)
         if asked not in self._found:
             self._found[asked] = self._judged(*asked)

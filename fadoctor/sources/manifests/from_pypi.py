@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # The address of PyPI itself, also with a slash at its end
 _PYPI = re.compile(r"https?://(?:www\.)?pypi\.(?:org|python\.org)/simple/?")
-_PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/\w{1,20})?/?")
+_PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/[\w.]{1,20})?/?")
 
 
 def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[str, ...]:

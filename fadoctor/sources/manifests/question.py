@@ -21,7 +21,7 @@ LIMIT = 1000
 """Requirements of one question."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class ResolverQuestion(msgspec.Struct, frozen=True):
     """What should be resolved, and for what."""
 
     requirements: tuple[str, ...]
@@ -36,7 +36,7 @@ class Question(msgspec.Struct, frozen=True):
     glibc: str
     """"" where it is not known, or there is none."""
 
-    def without(self, names: frozenset[str]) -> Question:
+    def without(self, names: frozenset[str]) -> ResolverQuestion:
         """Return the question without some packages."""
         kept = tuple(text for text in self.requirements if name_in(text) not in names)
         return msgspec.structs.replace(self, requirements=kept)
@@ -51,7 +51,7 @@ def name_in(text: str) -> str:
     return Parsed(text).name
 
 
-def question_of(manifests: tuple[Manifest, ...], facts: Mapping[str, Fact]) -> Question:
+def question_of(manifests: tuple[Manifest, ...], facts: Mapping[str, Fact]) -> ResolverQuestion:
     """Return what is asked; raise Unaskable where an answer would be about something else."""
     for manifest in manifests:
         _refuse(manifest)
@@ -65,7 +65,7 @@ def question_of(manifests: tuple[Manifest, ...], facts: Mapping[str, Fact]) -> Q
     listed = dict.fromkeys(each.value for m in manifests for each in m.indexes)
     own = next(iter(only)) if len(only) == 1 else ""
     more = () if own else tuple(map(_address, listed))
-    return Question(
+    return ResolverQuestion(
         asked, bounds, _address(own) if own else "", more,
         _known(facts, "python.version", "--python-version"),
         _known(facts, "host.platform", "--platform"), _text(facts, "host.glibc"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
-    from fadoctor.sources.manifests.resolver import Answer, Run
+    from fadoctor.sources.manifests.resolver import ResolverAnswer, Run
 
 RESOLVED = "packages.resolved"
 ANSWER = "the resolver's answer"
@@ -63,7 +63,7 @@ def resolved_environment(
     return _told(found, Known(source, _SOURCE), _summary(answer))
 
 
-def _as_lock(answer: Answer) -> Manifest:
+def _as_lock(answer: ResolverAnswer) -> Manifest:
     pins = tuple(
         Requirement(name, Place(ANSWER, number, 1), f"=={version}")
         for number, (name, version) in enumerate(sorted(answer.pins.items()), start=1)
@@ -71,7 +71,7 @@ def _as_lock(answer: Answer) -> Manifest:
     return Manifest(ANSWER, "requirements.txt", pins, is_complete=True)
 
 
-def _summary(answer: Answer) -> str:
+def _summary(answer: ResolverAnswer) -> str:
     stack = [f"{name} {version}" for name, version in answer.pins.items() if name in STACK]
     text = f"Picked by {answer.by}: {', '.join(stack) or 'no package of the stack'}."
     if answer.left_out:
@@ -80,7 +80,7 @@ def _summary(answer: Answer) -> str:
 
 
 def _contradicted(
-    planned: Environment, manifests: tuple[Manifest, ...], answer: Answer, named: list[str]
+    planned: Environment, manifests: tuple[Manifest, ...], answer: ResolverAnswer, named: list[str]
 ) -> Environment:
     """Return the environment with the resolver's refusal, where the files show none themselves."""
     planned = _told(planned, Known(f"{answer.by}: no solution", _SOURCE), "")

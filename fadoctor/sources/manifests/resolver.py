@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fadoctor.processes.command import Result
-    from fadoctor.sources.manifests.question import Question
+    from fadoctor.sources.manifests.question import ResolverQuestion
 
     Run = Callable[[Command], Result]
 
@@ -43,12 +43,14 @@ _NOT_LISTED = re.compile(r"requirement ([\w.-]{1,100})[^\n]{0,200}\(from version
 # pip 24.0 from /usr/lib/python3/dist-packages/pip (python 3.12)
 _OF_PIP = re.compile(r"pip (\S{1,30}) from .{1,500} \(python (\d{1,2}\.\d{1,3})\)")
 _UNPROVED = re.compile(
-    r"wheels|source|not found in|network|offline|connection|timed? ?out|certificate", re.IGNORECASE
+    r"wheels|source|not found in|no versions? of|network|offline|connection|timed? ?out"
+    r"|certificate",
+    re.IGNORECASE,
 )
 """Words with which a refusal may have another reason than what packages require of each other."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ResolverAnswer(msgspec.Struct, frozen=True):
     """What a resolver says."""
 
     by: str
@@ -63,16 +65,16 @@ class Answer(msgspec.Struct, frozen=True):
     """Why there is no answer."""
 
 
-def ask(question: Question, run: Run, environ: Mapping[str, str]) -> Answer:
+def ask(question: ResolverQuestion, run: Run, environ: Mapping[str, str]) -> ResolverAnswer:
     """Return what the resolver at hand says, within a few minutes at most."""
     path = environ.get("PATH")
     program = shutil.which("uv", path=path) or shutil.which("pip", path=path)
     if program is None:
-        return Answer("", failure="neither uv nor pip is on PATH")
+        return ResolverAnswer("", failure="neither uv nor pip is on PATH")
     with tempfile.TemporaryDirectory(prefix="fadoctor-") as folder:
         asked = _Asked(program, Path(folder), run, child_environment(environ, NO_COLOR="1"))
         by, failure = asked.name(question)
-        return Answer(by, failure=failure) if failure else asked.answer(question, by)
+        return ResolverAnswer(by, failure=failure) if failure else asked.answer(question, by)
 
 
 class _Asked:
@@ -82,7 +84,7 @@ class _Asked:
         self.program, self.folder, self.run, self.environ = program, folder, run, environ
         self.is_uv = Path(program).stem.lower() == "uv"
 
-    def name(self, question: Question) -> tuple[str, str]:
+    def name(self, question: ResolverQuestion) -> tuple[str, str]:
         """Return name and version, and why it cannot answer this question, "" where it can."""
         result = self._run((self.program, "--version"), 20.0)
         if not result.ok:
@@ -96,7 +98,7 @@ class _Asked:
             return "pip", "it resolves for its own Python and system alone; uv for any"
         return f"pip {found[1]}", ""
 
-    def answer(self, question: Question, by: str) -> Answer:
+    def answer(self, question: ResolverQuestion, by: str) -> ResolverAnswer:
         left_out: tuple[str, ...] = ()
         for _ in range(_TRIES):
             result = self._resolve(question)
@@ -115,7 +117,7 @@ class _Asked:
             )
         return _refused(result, by, left_out)
 
-    def _resolve(self, question: Question) -> Result:
+    def _resolve(self, question: ResolverQuestion) -> Result:
         wanted, bounds = self.folder / "requirements.in", self.folder / "constraints.txt"
         wanted.write_text("".join(lines(question.requirements)), "utf-8")
         bounds.write_text("".join(lines(question.constraints)), "utf-8")
@@ -139,7 +141,7 @@ _OF_PIP_OPTIONS = (
 )  # fmt: skip
 
 
-def _of_uv(question: Question) -> tuple[str, ...]:
+def _of_uv(question: ResolverQuestion) -> tuple[str, ...]:
     return (
         "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-build",
         "--no-python-downloads", "--color=never",
@@ -147,7 +149,7 @@ def _of_uv(question: Question) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _platform(question: Question) -> str:
+def _platform(question: ResolverQuestion) -> str:
     """Return the platform as uv names it; of a glibc the newest that is no newer."""
     if question.platform in _OTHERS:
         return _OTHERS[question.platform]
@@ -158,11 +160,11 @@ def _platform(question: Question) -> str:
     return f"{machine}-manylinux_2_{max(fitting, default=_GLIBC[0])}"
 
 
-def _read(result: Result, by: str, left_out: tuple[str, ...], *, is_uv: bool) -> Answer:
+def _read(result: Result, by: str, left_out: tuple[str, ...], *, is_uv: bool) -> ResolverAnswer:
     pins = _uv_pins(result.stdout) if is_uv else _pip_pins(result.stdout)
     if result.truncated or not pins:
-        return Answer(by, left_out=left_out, failure="its answer could not be read")
-    return Answer(by, pins, left_out)
+        return ResolverAnswer(by, left_out=left_out, failure="its answer could not be read")
+    return ResolverAnswer(by, pins, left_out)
 
 
 def _uv_pins(text: str) -> dict[str, str]:
@@ -192,14 +194,14 @@ def _pip_pins(text: str) -> dict[str, str]:
     return _uv_pins("\n".join(told))
 
 
-def _refused(result: Result, by: str, left_out: tuple[str, ...]) -> Answer:
+def _refused(result: Result, by: str, left_out: tuple[str, ...]) -> ResolverAnswer:
     words = " ".join(result.stderr.split()).removeprefix("error: ")
     is_refused = result.ending is Ending.EXITED and (
         "No solution found" in words or "ResolutionImpossible" in words
     )
     told = printable(words, _WORDS) if words else result.describe()
     if is_refused and not left_out and not _UNPROVED.search(words):
-        return Answer(by, refusal=told)
+        return ResolverAnswer(by, refusal=told)
     if result.ending is not Ending.EXITED:
         told = printable(result.describe(), 200)
-    return Answer(by, left_out=left_out, failure=told)
+    return ResolverAnswer(by, left_out=left_out, failure=told)

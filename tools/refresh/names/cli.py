@@ -182,7 +182,7 @@ def _read_to(
     found: dict[str, object] = {"first": str(min(versions)), "last": last}
     has = {"asked": package.asks, "attributes": package.distribution in class_files()}
     for column in (name for name, is_read in has.items() if is_read):
-        found[column] = newest if column in ends else row.get(column, last)
+        found[column] = newest if column in ends else row.get(column, row.get("last", last))
     withdrawn = survey.withdrawn[package.distribution]
     aside = [str(v) for v in withdrawn if min(versions) < v < Version(last)]
     if aside:

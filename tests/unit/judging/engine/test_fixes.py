@@ -254,3 +254,14 @@ def test_a_list_is_as_many_requirements() -> None:
     assert found.items == ("einops", "triton==3.4.0")
     hostile = {**facts, "gpu[0].list": ("einops", "--index-url=https://example.org")}
     assert offered(hostile, fix("one", {"install": ["{gpu[0].list}"]})) == ()
+
+
+def test_what_is_not_there_is_not_removed() -> None:
+    """Regression: a configuration on a V100 was told to uninstall a flash-attn that is absent."""
+    remove = fix("remove", {"uninstall": ["flash-attn"]})
+    replace = fix("replace", {"uninstall": ["flash-attn"]}, {"install": ["xformers==0.0.34"]})
+    there = {**TORCH, "flash_attn.version": "2.8.3"}
+    away = {**TORCH, "flash_attn.version": ABSENT}
+    assert [each.id for each in offered(there, remove, replace)] == ["remove", "replace"]
+    assert [each.id for each in offered(away, remove, replace)] == ["replace"]
+    assert [each.id for each in offered(TORCH, remove)] == ["remove"]

@@ -94,3 +94,41 @@ def test_the_flash_backend_of_torch_on_windows(system: str | None, torch: str, w
     assert answer(asked.support(Backend.SDPA_EFFICIENT, Dtype.BF16, gpu)) == "works"
     eight = asked.support(Backend.SDPA_FLASH, Dtype.FP8, gpu)
     assert not isinstance(eight.answer, Known), "no system adds a dtype"
+
+
+@pytest.mark.parametrize(
+    ("capability", "triton", "wanted"),
+    [
+        ("10.0", "3.7.1", "works"),
+        ("10.0", "3.2.0", "?"),
+        ("10.3", "3.5.1", "?"),
+        ("10.3", "3.6.0", "works"),
+        ("12.0", "3.4.0", "works"),
+        ("12.1", "3.5.1", "?"),
+        ("12.1", "3.7.1", "works"),
+        ("11.0", "3.7.1", "?"),
+    ],
+)
+def test_triton_kernels_on_blackwell_need_a_triton_that_knows_it(
+    capability: str, triton: str, wanted: str
+) -> None:
+    for backend in TRITON_KERNELS:
+        assert answer(support(capability, triton, backend, Dtype.BF16)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("capability", "torch", "wanted"),
+    [
+        ("9.0", "2.15.0", "works"),
+        ("12.0", "2.15.0", "works"),
+        ("12.1", "2.15.0", "works"),
+        ("12.1", "2.14.0", "?"),
+        ("10.3", "2.15.0", "?"),
+        ("11.0", "2.15.0", "?"),
+    ],
+)
+def test_flex_where_a_run_was_read(capability: str, torch: str, wanted: str) -> None:
+    facts = on(capability, torch__version=torch)
+    asked = Kernels(environment(facts), Matrix(shipped().tables))
+    found = asked.support(Backend.FLEX, Dtype.BF16, visible_gpus(asked.environment)[0])
+    assert answer(found) == wanted

@@ -86,6 +86,37 @@ def answer(found: Support) -> str:
         ("gfx950", "", "fa2 bf16", {"flash_attn.version": "2.8.3"}, "works"),
         ("gfx1100", "", "fa2 fp16", {"flash_attn.version": "2.8.3"}, "fails"),
         ("gfx1100", "", "fa2 fp16", {"flash_attn.version": "2.8.3", **TRITON}, "works"),
+        ("gfx90a", "", "fa2 fp16", {"flash_attn.version": "2.7.3"}, "works"),
+        ("gfx1010", "", "fa2 fp32", {"flash_attn.version": "2.7.3"}, "fails"),
+        ("gfx1151", "", "fa2 bf16", {"flash_attn.version": "2.7.3"}, "fails"),
+        ("gfx1102", "", "fa2 bf16", {"flash_attn.version": "2.6.3"}, "fails"),
+        ("gfx942", "", "fa2 bf16", {"flash_attn.version": "2.7.3", **TRITON}, "works"),
+        ("gfx908", "", "fa2 fp16", {"flash_attn.version": "2.7.1", **TRITON}, "unknown"),
+        ("gfx950", "", "fa2 fp32", {"flash_attn.version": "2.8.0", **TRITON}, "unknown"),
+        ("gfx1151", "", "fa2 fp16", {"flash_attn.version": "2.8.3", **TRITON}, "unknown"),
+        # TARGET_GPUS of AOTriton 0.8, and gfx1100 no longer experimental
+        ("gfx1100", "0.8.0", "sdpa-flash bf16", NONE, "works"),
+        ("gfx1101", "0.8.0", "sdpa-flash bf16", NONE, "unknown"),
+        ("gfx1152", "0.11.1", "sdpa-flash bf16", SWITCH, "fails"),
+        ("gfx1153", "0.12.0", "sdpa-efficient fp16", SWITCH, "works"),
+        ("gfx1103", "0.12.1", "sdpa-efficient bf16", NONE, "fails"),
+        # HIP_ARCHITECTURES of xformers' wheels
+        ("gfx90a", "", "xformers fp16", {"xformers.version": "0.0.33"}, "works"),
+        ("gfx1200", "", "xformers fp16", {"xformers.version": "0.0.30"}, "unknown"),
+        # compiled with triton 3.7.1, without a GPU
+        ("gfx906", "", "triton fp16", {"triton.version": "3.7.1"}, "fails"),
+        ("gfx908", "", "triton fp16", {"triton.version": "3.7.1"}, "unknown"),
+        ("gfx1030", "", "triton bf16", {"triton.version": "3.7.1"}, "unknown"),
+        ("gfx1201", "", "triton bf16", {"triton.version": "3.8.0"}, "works"),
+        ("gfx1201", "", "triton bf16", {"triton.version": "3.10.0"}, "unknown"),
+        ("gfx1200", "", "fa-cross-entropy fp32", {"flash_attn.version": "2.8.0"}, "works"),
+        ("gfx908", "", "fa-rotary bf16", {"flash_attn.version": "2.8.3"}, "unknown"),
+        # flex_attention's tests and configurations
+        ("gfx90a", "", "flex bf16", NONE, "works"),
+        ("gfx1100", "", "flex bf16", NONE, "unknown"),
+        # the main branch of flash-attn in hopper/
+        ("gfx942", "", "fa3 bf16", {"flash_attn_3.version": "3.0.0b1"}, "fails"),
+        ("gfx942", "", "fa3 bf16", {"flash_attn_3.version": "3.0.0"}, "unknown"),
         # get_flash_attn_version of vLLM, SUPPORTED_DTYPES of xformers
         ("gfx942", "", "vllm-fa bf16", {"vllm.version": "0.14.0"}, "fails"),
         ("gfx942", "", "xformers fp32", {"xformers.version": "0.0.33"}, "fails"),
@@ -126,3 +157,35 @@ def test_a_torch_for_cuda_does_nothing_here() -> None:
 def test_another_preference_of_torch_is_another_matter() -> None:
     facts = {"env.TORCH_ROCM_FA_PREFER_CK": "1"}
     assert answer(support("gfx942", "sdpa-flash bf16", "0.12.0", **facts)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("gfx", "aotriton", "cell", "facts", "says"),
+    [
+        ("gfx1201", "0.8.0", "sdpa-flash bf16", NONE, "since 0.9, in torch 2.7"),
+        ("gfx1151", "0.10.0", "sdpa-efficient fp32", NONE, "since 0.11, in torch 2.9"),
+        ("gfx1030", "0.12.0", "sdpa-flash bf16", NONE, "torch computes with sdpa-math"),
+        ("gfx1100", "", "fa2 bf16", {"flash_attn.version": "2.8.3"}, "AMD_ENABLE=TRUE"),
+        ("gfx1100", "", "fa2 bf16", {"flash_attn.version": "2.6.3"}, "flash-attn 2.7.1 or newer"),
+        ("gfx950", "", "fa2 bf16", {"flash_attn.version": "2.7.4"}, "since 2.8.0"),
+        ("gfx1151", "", "fa2 bf16", {"flash_attn.version": "2.8.3"}, "ask for torch's sdpa"),
+        ("gfx942", "", "sdpa-cudnn bf16", NONE, "no cuDNN attention"),
+    ],
+)
+def test_a_cell_that_fails_says_what_is_missing_and_how_to_get_it(
+    gfx: str, aotriton: str, cell: str, facts: dict[str, Any], says: str
+) -> None:
+    found = support(gfx, cell, aotriton, **facts)
+    assert answer(found) == "fails"
+    assert says in found.note
+
+
+def test_a_gpu_for_which_torch_may_have_no_code_is_no_promise() -> None:
+    """It was "works" in sdpa-math, and no source said whether that torch has code for gfx1103."""
+    facts: dict[str, Any] = {"torch.rocm_unsure": ("gfx1103",)}
+    found = support("gfx1103", "sdpa-math fp16", "0.12.0", **facts)
+    assert answer(found) == "unknown"
+    assert isinstance(found.answer, Unknown)
+    assert "has code for gfx1103" in found.answer.reason
+    assert answer(support("gfx1100", "sdpa-math fp16", "0.12.0", **facts)) == "works"
+    assert answer(support("gfx1103", "sdpa-cudnn fp16", "0.12.0", **facts)) == "fails"

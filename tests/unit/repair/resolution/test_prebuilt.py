@@ -127,6 +127,21 @@ def test_the_list_of_flash_attn_is_that_of_its_table() -> None:
     assert set(fact_words(cells.cell("releases"))) == published
 
 
+def test_for_rocm_there_is_no_file_and_all_else_works(tmp_path: Path) -> None:
+    """It stood as works above sources that the installer compiles."""
+    lines = ("-i https://download.pytorch.org/whl/rocm7.2", "torch==2.13.0", "flash-attn==2.8.3")
+    text = "".join(f"{line}\n" for line in (*lines, APART))
+    found = judged(tmp_path, text, "MI300X", "")
+    assert "prebuilt-wheel-missing" in findings(found)
+    assert fa2(found) is Predicted.UNKNOWN
+    cells = {(each.backend, each.dtype): each.predicted for each in found.shown.verdicts}
+    assert cells[Backend.SDPA_FLASH, Dtype.BF16] is Predicted.WORKS
+    assert cells[Backend.SDPA_CUDNN, Dtype.BF16] is Predicted.FAILS
+    isolated = judged(tmp_path, "".join(f"{line}\n" for line in lines), "MI300X", "")
+    assert fa2(isolated) is Predicted.FAILS
+    assert "build-no-torch-isolation" in findings(isolated)
+
+
 def test_of_another_index_nothing_is_said(tmp_path: Path) -> None:
     lines = ("torch==2.11.0", "flash-attn==2.8.3", "apex", "flash-attn-3")
     for option in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -284,7 +284,8 @@ def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:
 def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
     """Regression: a lock for aarch64 Linux was said to lack xformers, an x86 need of unsloth."""
     text = "unsloth==2026.10.9\n"
-    here = value(planned(tmp_path, text), "unsloth.requires")
-    there = value(planned(tmp_path, text, **{"host.platform": "linux_aarch64"}), "unsloth.requires")
+    arm: dict[str, Any] = {"host.platform": "linux_aarch64"}
+    here: Any = value(planned(tmp_path, text), "unsloth.requires")
+    there: Any = value(planned(tmp_path, text, **arm), "unsloth.requires")
     assert "xformers" in here
     assert set(here) - set(there) == {"xformers"}

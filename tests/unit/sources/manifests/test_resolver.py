@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.model.fact import Fact, Known
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.sources.manifests.question import Question, Unaskable, question_of
+from fadoctor.sources.manifests.question import ResolverQuestion, Unaskable, question_of
 from fadoctor.sources.manifests.read import read_held
 from fadoctor.sources.manifests.resolver import ask
 
@@ -23,7 +23,7 @@ FACTS: dict[str, Fact] = {
 SOURCES_ONLY = "hint: Wheels are required for `flash-attn` because building from source is disabled"
 
 
-def asked(text: str, name: str = "requirements.txt") -> Question:
+def asked(text: str, name: str = "requirements.txt") -> ResolverQuestion:
     return question_of((read_held(name, text),), FACTS)
 
 
@@ -120,6 +120,7 @@ def test_a_package_of_sources_alone_is_left_out(path: dict[str, str]) -> None:
         ("No solution found: Because a depends on b>=2 and you require b==1, unsatisfiable.", True),
         (f"No solution found: a has no usable wheels. {SOURCES_ONLY}", False),
         ("No solution found: Because a was not found in the package registry", False),
+        ("No solution found: Because there is no version of torch==2.8.0+cu128", False),
         ("No solution found: hint: the network was disabled", False),
         ("Failed to fetch: http://example.org/simple/torch/", False),
         ("", False),
