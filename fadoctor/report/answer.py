@@ -14,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import doubt_of, lacks_driver
+from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _why_no_table(report: Report) -> str:
     """Return why no answer is possible for torch on a GPU: the premise, and its cause if known."""
     facts = report.environment
     count, visible = facts.get("gpu.count"), facts.get("gpu.visible_count")
-    cause = "".join(f" {headline(each)}." for each in _about_gpus(report)[:1])
+    cause = "".join(f" {headline(each)}." for each in about_gpus(report)[:1])
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
@@ -293,12 +293,3 @@ def _why_no_table(report: Report) -> str:
     if isinstance(visible, Known) and visible.value == 0:
         return f"All GPUs are hidden.{cause}"
     return "No attention that is installed runs on a GPU that programs can see here."
-
-
-def _about_gpus(report: Report) -> list[Finding]:
-    """Return the findings that say why no GPU is seen."""
-    return [
-        each
-        for each in report.findings
-        if any(part.fact.startswith(("gpu.", "driver.")) for part in each.evidence)
-    ]

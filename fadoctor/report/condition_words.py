@@ -43,8 +43,9 @@ _WORDS = {
 class ConditionWords:
     """Words for one rule. What a fact means is said once, where it comes up first."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: Rule, *, explains: bool = True) -> None:
         self.rule = rule
+        self.explains = explains
         self.catalogue = build_catalogue()
         self._said: set[str] = set()
 
@@ -84,7 +85,7 @@ class ConditionWords:
 
     def _meaning(self, path: str) -> Spans:
         spec = self._spec(path)
-        if spec is None or spec.name in self._said:
+        if spec is None or spec.name in self._said or not self.explains:
             return ()
         self._said.add(spec.name)
         head = spec.name.partition(".")[0]

@@ -51,5 +51,14 @@ def why_no_advice(report: Report) -> str:
     return "No recommendation: no attention is known to work on this GPU."
 
 
+def about_gpus(report: Report) -> list[Finding]:
+    """Return the findings that say why no GPU is seen."""
+    return [
+        each
+        for each in report.findings
+        if any(part.fact.startswith(("gpu.", "driver.")) for part in each.evidence)
+    ]
+
+
 def _open(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [each for each in verdicts if each.outcome is Predicted.UNKNOWN]

@@ -198,7 +198,7 @@ def _repair(rule: Rule, fix: FixTemplate, knowledge: Knowledge) -> Iterator[Bloc
     rest += [Item(part) for step in fix.steps if not _typed(step) for part in _step(step)]
     rest += [Item(spans(step.advice)) for step in fix.steps if _typed(step) and step.advice]
     if fix.when:
-        words = ConditionWords(with_rows(rule, fix)).condition(fix.when)
+        words = ConditionWords(with_rows(rule, fix), explains=False).condition(fix.when)
         rest.append(Item(spans("offered only where:"), words))
     if fix.side_effects:
         rest.append(Item(spans(f"side effects: {fix.side_effects}")))

@@ -177,3 +177,9 @@ It dies on `import flash_attn`.
     result = run("check", "--facts", "-", "--format", "json", input=quoted)
     rules = {finding["rule_id"] for finding in json.loads(result.stdout)["findings"]}
     assert "gpu-too-old-fa2" in rules
+
+
+def test_a_healthy_paste_exits_with_0(run: Run) -> None:
+    """It was 3, because no text says which resolver was asked."""
+    text = "Package      Version\n------------ -----------\ntorch        2.8.0+cu128\n"
+    assert run("check", "--facts", "-", "--gpu", "4070", input=text).returncode == 0

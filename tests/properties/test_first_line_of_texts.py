@@ -71,9 +71,8 @@ def faults(report: Report) -> Iterator[str]:
     """Yield what a report says in its first lines against its own facts."""
     yield from about_first_line(report)
     first = render(report, Style(width=400)).partition("\n\n")[0]
-    called = {package: (names[0],) for package, names in PACKAGES.items()}
-    called[FLASH_ATTN] += ("FlashAttention",)
-    for package, name in ((each, name) for each, names in called.items() for name in names):
+    called = [(package, names[0]) for package, names in PACKAGES.items()]
+    for package, name in (*called, (FLASH_ATTN, "FlashAttention")):
         fact = report.environment.get(f"{package}.version")
         if f"{name} is not installed" in first and not isinstance(fact, Absent):
             yield f"{name} is not installed, which the text does not say"
@@ -110,3 +109,13 @@ def test_a_first_line_that_says_more_is_found() -> None:
         silenced, environment=facts, not_looked=("triton is not installed here.",)
     )
     assert any("which the text does not say" in fault for fault in faults(invented))
+
+
+def test_files_ask_for_packages_and_install_none() -> None:
+    """It was "flash_attention_2 fails here: flash-attn is not installed" of a file."""
+    text = "transformers==4.46.0\ntriton==3.4.0\nunsloth==2025.10.1\n"
+    document = judge(text, ("RTX 5090",)).document
+    assert isinstance(document, Report)
+    assert list(faults(document)) == []
+    first = render(document, Style(width=400)).partition("\n\n")[0]
+    assert "flash_attention_2 fails here: flash-attn is not asked for" in first

@@ -54,7 +54,7 @@ def _triage(event: str, login: str, *, dry_run: bool) -> str:
     )
     comments = [] if dry_run else thread.comments()
     text = text_of(question, comments if question.asked else [])
-    answer = answer_to(explain(text), asked=question.asked)
+    answer = answer_to(explain(text), text, asked=question.asked)
     if answer is None:
         return "No comment: no cause is certain enough."
     if dry_run:

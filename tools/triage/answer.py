@@ -7,6 +7,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.report import markdown
 from fadoctor.report.explanation_text import silence_of
@@ -38,6 +39,10 @@ _ALIVE = re.compile(
     r"|(?<=:)/(?=/)|(?<=[Ww]{3})\.(?=[0-9A-Za-z])"  # an address
     r"|(?<=[0-9a-f]{6})(?=[0-9a-f]{1,34}\b)"  # a commit
 )
+_TOLD, _FIELD = "told-words", "stack"
+"""The table of words that people use, and those of the field in it."""
+_READ = 200_000
+"""Characters of an issue that are looked at for words; GitHub allows fewer."""
 _APART = "\N{ZERO WIDTH SPACE}"
 
 
@@ -59,22 +64,34 @@ class Answer(NamedTuple):
     """Markdown, with a mark at its end."""
 
 
-def answer_to(explanation: Explanation, *, asked: bool) -> Answer | None:
-    """Return the comment that an issue gets; None where silence is better.
+def answer_to(explanation: Explanation, text: str, *, asked: bool) -> Answer | None:
+    """Return the comment that an issue gets, whose text was explained; None for silence.
 
-    Unasked, only a certain cause or one question about a probable one is worth a comment. Whoever
-    asked gets what there is.
+    Unasked, only a certain cause or one question about a probable one is worth a comment. A
+    question needs a program of the field in the text: what Docker refuses on a machine without a
+    GPU no report of an environment settles. Whoever asked gets what there is.
     """
     first = _worst_first(explanation)
     if first is not None and (asked or first.confidence is Confidence.HIGH):
         return _answer(Kind.CAUSE, first.rule_id, defused(markdown.render(explanation)))
-    if first is not None and first.severity is Severity.ERROR and not explanation.log.named:
+    is_open = first is not None and first.severity is Severity.ERROR and not explanation.log.named
+    if first is not None and is_open and (asked or _speaks_of_the_field(text)):
         words = f"This may be: {first.title}. {_QUESTION}"
         return _answer(Kind.QUESTION, first.rule_id, defused(words))
     if asked:
         words = f"{silence_of(explanation)} {_QUESTION}"
         return _answer(Kind.NOT_RECOGNISED, "", defused(words))
     return None
+
+
+def _speaks_of_the_field(text: str) -> bool:
+    """Return whether a text names torch, CUDA, or a program that computes attention."""
+    rows = load_knowledge().tables[_TOLD].rows
+    return any(
+        re.search(str(row["pattern"]), text[:_READ], re.IGNORECASE)
+        for row in rows
+        if row["name"] == _FIELD
+    )
 
 
 def defused(text: str) -> str:

@@ -33,7 +33,7 @@ class Labelled(msgspec.Struct, frozen=True):
 
 def outcome(issue: Labelled) -> str:
     """Return what happens to an issue that nobody asked about."""
-    answer = answer_to(explain(issue.text), asked=False)
+    answer = answer_to(explain(issue.text), issue.text, asked=False)
     if answer is None:
         return "no comment"
     if answer.rule_id in issue.categories:

@@ -84,9 +84,17 @@ def is_planned(environment: Environment) -> bool:
     return environment.target.kind == "manifest" or bool(environment.ranges)
 
 
+_RESOLVER = "--resolve"
+"""The source of what a resolver was asked."""
+
+
 def is_unresolved(facts: Mapping[str, Fact]) -> bool:
-    """Return whether a resolver should have decided what files leave open, and none answered."""
-    return isinstance(facts.get("packages.resolved"), Unknown)
+    """Return whether a resolver should have decided what files leave open, and none answered.
+
+    A pasted text says nothing about resolvers either, but there none was asked.
+    """
+    fact = facts.get("packages.resolved")
+    return isinstance(fact, Unknown) and fact.source == _RESOLVER
 
 
 def retired_ids(named: Sequence[str], knowledge: Knowledge, what: str) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ SERVERS = (SERVER, SGLANG)
 _PROGRAMS = {"comfyui-frontend-package": "comfyui"}
 """A distribution -> the program that requires it, which is no distribution itself."""
 
+_ASKED = "distribution"
+
 ALONE = (*SERVERS, *_PROGRAMS.values())
 """Whose settings alone are given: transformers is their helper."""
 
@@ -32,11 +34,13 @@ def framework_of(facts: Mapping[str, Fact]) -> str:
     configured = facts.get("config.framework")
     if isinstance(configured, Known):
         return str(configured.value)
-    here = [name for name in TRAINERS if isinstance(facts.get(f"{name}.version"), Known)]
-    if here:
-        return here[0]
-    servers = (name for name in SERVERS if isinstance(facts.get(f"{name}.version"), Known))
-    return next(servers, "") or _program(facts)
+    here = [name for name in (*TRAINERS, *SERVERS) if _is_here(name, facts)]
+    return here[0] if here else _program(facts)
+
+
+def _is_here(name: str, facts: Mapping[str, Fact]) -> bool:
+    """Return whether a framework is installed, or a file asks for it, in whatever release."""
+    return any(isinstance(facts.get(f"{name}.{noun}"), Known) for noun in ("version", _ASKED))
 
 
 def _program(facts: Mapping[str, Fact]) -> str:

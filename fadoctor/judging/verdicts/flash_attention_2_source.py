@@ -64,7 +64,7 @@ def _is_mistaken(kernels: Kernels, row: Rows) -> bool:
 def _refusal(kernels: Kernels, transformers: Known, package: Fact, accepted: Fact) -> str | None:
     """Return why transformers does not take the package flash-attn, None where it does."""
     if isinstance(package, Absent):
-        return "flash-attn is not installed"
+        return f"flash-attn {_is_missing(kernels)}"
     version = fact_text(package, "")
     on_rocm = not isinstance(kernels.environment.fact("torch.hip"), Absent)
     if on_rocm or not isinstance(accepted, Known):
@@ -72,6 +72,12 @@ def _refusal(kernels: Kernels, transformers: Known, package: Fact, accepted: Fac
     if is_in(version, str(accepted.value)) is not False:
         return None
     return f"transformers {transformers.value} accepts flash-attn {accepted.value}, not {version}"
+
+
+def _is_missing(kernels: Kernels) -> str:
+    """Return how it is said that a package is not there: files only ask for packages."""
+    is_planned = kernels.environment.target.kind == "manifest"
+    return "is not asked for" if is_planned else "is not installed"
 
 
 def _without_package(
@@ -87,7 +93,7 @@ def _without_package(
     if isinstance(taken, Absent):
         return Becomes(Origin.ERROR, detail=f"{refusal}, and it uses none from the Hub")
     if isinstance(here, Absent):
-        text = f"{refusal}, and kernels, which would fetch {taken.value}, is not installed"
+        text = f"{refusal}, and kernels, which would fetch {taken.value}, {_is_missing(kernels)}"
         return Becomes(Origin.ERROR, detail=text)
     if not isinstance(environment.fact("torch.hip"), Absent):
         return Becomes(Origin.UNKNOWN, detail=kernels.rocm.hub_kernel("fa2"))

@@ -21,7 +21,7 @@ OTHER = "The download of the dataset stops at 3 %. I tried another network. Any 
 
 
 def answer(text: str, *, asked: bool = False) -> Answer | None:
-    return answer_to(explain(text), asked=asked)
+    return answer_to(explain(text), text, asked=asked)
 
 
 def test_a_certain_cause_gets_a_comment() -> None:
@@ -36,6 +36,16 @@ def test_a_certain_cause_gets_a_comment() -> None:
 def test_something_else_gets_none() -> None:
     assert answer(OTHER) is None
     assert answer("How do I use flash attention with my own mask?") is None
+
+
+def test_no_question_where_no_program_of_the_field_is_named() -> None:
+    """An issue about Docker alone was asked for `collect_env`."""
+    text = 'docker: Error response from daemon: could not select device driver "" with [[gpu]].'
+    text = text.replace("with [[gpu]]", "with capabilities: [[gpu]]")
+    assert answer(text) is None
+    found = answer(f"My image of torch does not start.\n\n{text}")
+    assert found is not None
+    assert found.kind is Kind.QUESTION
 
 
 def test_whoever_asked_gets_an_answer() -> None:

@@ -26,7 +26,8 @@ def warned(severity: Severity, *verdicts: Verdict) -> Report:
     found = structs.replace(
         report().findings[0], rule_id="here", severity=severity, consequences=(), title="It fails"
     )
-    return structs.replace(report(), findings=(found,), verdicts=verdicts)
+    document: Report = structs.replace(report(), findings=(found,), verdicts=verdicts)
+    return document
 
 
 def test_a_warning_that_opens_every_cell_is_named_first() -> None:

@@ -100,7 +100,7 @@ apt install driver
 
 - Restart.
 - offered only where:
-    - `host.os` is one of `linux`, `windows` - linux, windows or macos
+    - `host.os` is one of `linux`, `windows`
 - side effects: The machine restarts.
 
 ### Install a torch that is content with it (what worked before keeps working)

@@ -9,7 +9,7 @@ from fadoctor.model.verdict import Backend, Dtype, Recommendation
 from fadoctor.report.environment_text import with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.style import Style
-from fadoctor.report.words import pasted_settings, use_text
+from fadoctor.report.words import frameworks_here, pasted_settings, use_text
 
 ADVICE = Recommendation(
     Dtype.FP16, Backend.SDPA_EFFICIENT,
@@ -99,3 +99,14 @@ def test_the_framework_that_is_configured_or_trains_comes_first() -> None:
         "config.framework": Known("unsloth", "train.py"),
     }
     assert [label for label, _ in pasted_settings(advice, nowhere)] == ["unsloth"]
+
+
+def test_a_framework_that_a_file_asks_for_in_any_release_is_spoken_to() -> None:
+    """A file with `vllm` alone got settings of LLaMA-Factory and unsloth beside those of vLLM."""
+    asked: dict[str, Fact] = {
+        "vllm.distribution": Known("vllm", "a file"),
+        "vllm.version": Unknown("open", "a file"),
+    }
+    settings = {name: {"--dtype": "half"} for name in ("transformers", "vllm", "unsloth")}
+    advice = Recommendation(Dtype.FP16, Backend.VLLM_FA, settings, "")
+    assert frameworks_here(advice, asked) == {"vllm": "vllm"}

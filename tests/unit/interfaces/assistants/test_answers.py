@@ -53,7 +53,7 @@ def test_what_other_tools_print_is_a_report_too(tmp_path: Path) -> None:
 
 def test_a_plan_is_a_plan(tmp_path: Path) -> None:
     found = answers.plan(AssistantRequest(report=FACTS), (), ("torch",), tmp_path)
-    assert "Install flash-attn 2.8.3.post1" in found.text
+    assert "Install flash-attn 2.7.3 (the prebuilt wheel for this torch)" in found.text
     assert found.document["outcome"] == "repairs"
     with pytest.raises(UsageError):
         answers.plan(AssistantRequest(report=FACTS), ("no-such-thing",), (), tmp_path)
