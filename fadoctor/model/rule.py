@@ -89,6 +89,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """Backends whose package it installs, or says how to get."""
     tried: tuple[str, ...] = ()
     """Patterns of a log that show that it was tried: then others go before it."""
+    logged: tuple[str, ...] = ()
+    """Patterns of a log: offered only where a line of one holds one of them."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

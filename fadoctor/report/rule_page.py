@@ -200,6 +200,8 @@ def _repair(rule: Rule, fix: FixTemplate, knowledge: Knowledge) -> Iterator[Bloc
     if fix.when:
         words = ConditionWords(with_rows(rule, fix), explains=False).condition(fix.when)
         rest.append(Item(spans("offered only where:"), words))
+    if fix.logged:
+        rest.append(Item(spans("offered only where the log has certain words")))
     if fix.side_effects:
         rest.append(Item(spans(f"side effects: {fix.side_effects}")))
     if rest:

@@ -69,6 +69,8 @@ class _Sorted:
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
+        if template.logged and not _is_in(template.logged, self._lines):
+            return
         truth = truth_of(self._scope, template)
         aside = aside_of(self._scope, template)
         if truth is Truth.TRUE and can_write(aside, template):
@@ -139,8 +141,13 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
     """Return whether a log shows that somebody has done this already."""
-    patterns = [re.compile(pattern, re.ASCII) for pattern in fix.tried]
-    return any(pattern.search(line) for line in log for pattern in patterns)
+    return _is_in(fix.tried, log)
+
+
+def _is_in(patterns: tuple[str, ...], log: tuple[str, ...]) -> bool:
+    """Return whether a line of a log holds one of some patterns."""
+    found = [re.compile(pattern, re.ASCII) for pattern in patterns]
+    return any(pattern.search(line) for line in log for pattern in found)
 
 
 def _marked(fix: Fix) -> Fix:

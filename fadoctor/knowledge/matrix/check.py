@@ -187,8 +187,9 @@ def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: RuleNames) -> I
     yield from check_condition(fix.when, (*place, "when"), rule, names)
     yield from check_template(fix.title, (*place, "title"), rule, names)
     yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
-    for number, pattern in enumerate(fix.tried):
-        yield from check_regex(pattern, (*place, "tried", number))
+    for key, patterns in (("tried", fix.tried), ("logged", fix.logged)):
+        for number, pattern in enumerate(patterns):
+            yield from check_regex(pattern, (*place, key, number))
     for number, step in enumerate(fix.steps):
         yield from _check_step(step, (*place, "steps", number), rule, names)
 

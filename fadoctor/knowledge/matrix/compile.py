@@ -186,7 +186,7 @@ def _rule(
     if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
         raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
     for fix in _mappings(raw.get("fixes")):
-        _listed(fix, {"tried"})
+        _listed(fix, {"tried", "logged"})
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name}, Rule), cases

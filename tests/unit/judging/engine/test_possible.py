@@ -93,6 +93,17 @@ def test_what_was_tried_is_not_asked_about() -> None:
     assert of_text(LINUX, tried, log=("pip install einops",)) == ()
 
 
+def test_a_fix_for_certain_words_is_shown_where_the_log_has_them() -> None:
+    fixes = (
+        a_fix("for-it", {"advice": "Ask accelerate."}, logged=["accelerate[ /]"]),
+        a_fix("other", {"advice": "Look."}),
+    )
+    shown = of_text(LINUX, *fixes, log=("accelerate launch train.py",))
+    assert [each.id for each in shown] == ["for-it", "other"]
+    assert [each.id for each in of_text(LINUX, *fixes, log=("python train.py",))] == ["other"]
+    assert [each.id for each in of_text(LINUX, *fixes)] == ["other"]
+
+
 @pytest.mark.parametrize("machine", [LINUX, WINDOWS])
 def test_a_gpu_gets_no_torch_without_its_code(machine: dict[str, str]) -> None:
     """CUDA 12.6 was offered for sm_120, though no build for it has that code."""
