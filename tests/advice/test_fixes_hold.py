@@ -169,7 +169,7 @@ def why_unproved(found: set[Standing], rule: Rule, fix: FixTemplate) -> str:
     """
     if Standing.PROVED in found:
         return ""
-    if not rule.when or "'log." in str(fix.when):
+    if not rule.when or fix.logged or "'log." in str(fix.when):
         return "log"
     if Standing.OPEN in found:
         return "open"

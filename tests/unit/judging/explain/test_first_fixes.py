@@ -1,0 +1,35 @@
+"""The fix that comes first depends on the words of a log: each text has the one that helps it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fadoctor.judging.explain.explain import explain, read_log
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+TEXTS: dict[str, list[str]] = yaml.safe_load(
+    Path(__file__).with_name("first_fixes.yaml").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts]
+)
+def test_the_first_fix_is_for_this_text(knowledge: Knowledge, wanted: str, text: str) -> None:
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    first = report.findings[0]
+    assert f"{first.rule_id} {first.fixes[0].id}" == wanted
+
+
+def test_each_fix_for_certain_words_has_a_text(knowledge: Knowledge) -> None:
+    of_words = {
+        f"{rule.id} {fix.id}" for rule in knowledge.rules for fix in rule.fixes if fix.logged
+    }
+    assert of_words - TEXTS.keys() == set()
