@@ -33,7 +33,7 @@ _LIBRARY = compiled(r"(?i:/lib/(?:python3\.\d{1,2}/)?)(?!(?:site|dist)-packages/
 # A build runs setup.py from a folder that does not name it, or from a text.
 _SETUP = compiled(r"/(?:pip-req-build-\w{1,20}|checkouts/[\w/-]{1,80})/setup\.py$|^<string>$")
 # In the frame of init_device: _check_if_gpu_supports_dtype(self.model_config.dtype) is called.
-_CALL = compiled(r"(?:^|= |return )(?P<function>\w{1,80})\(")
+_CALL = compiled(r"(?:^|= |return )(?:\w{1,40}\.){0,3}(?P<function>\w{1,80})\(")
 
 DEEPEST = 12
 """Frames, from the last one on, in which the first outside Python's own library is looked for."""
