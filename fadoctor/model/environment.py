@@ -60,6 +60,9 @@ class Target(msgspec.Struct, frozen=True, omit_defaults=True):
 UNSAID = "the text does not say"
 """Why a fact is open of which a text says nothing: it may be, or not."""
 
+ASSUMED_PLATFORM = "assumed: the log names no other platform"
+"""The source of a platform that a text does not name: it is the likeliest one."""
+
 UNNAMED = "not listed; may be installed as a dependency"
 """Why the version of a package is open of which files say nothing."""
 

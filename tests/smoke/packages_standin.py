@@ -1,9 +1,10 @@
 """Let packages of attention answer as they do on a GPU: signatures, tuples, layouts, refusals.
 
-For a process of its own, beside `gpu_standin`. What each takes and refuses, and in which words, is
-that of its sources: flash-attn 2.8.3 (flash_attn_interface.py, flash_api.cpp), hopper and cute of
-the same repository, xformers 0.0.35 (ops/fmha), sageattention 2.2 (core.py), vLLM's fork, and
-torch.nn.attention of 2.11. Values are those of the CPU.
+For a process of its own, beside `gpu_standin`. The parameters are those of flash-attn 2.8.3
+(flash_attn_interface.py, hopper and cute of the same release) and of xformers 0.0.35 (ops/fmha), as
+far as the scripts pass them by name; `tools.signatures` holds the scripts against releases. What
+flash-attn refuses is in its words (flash_api.cpp). For vLLM's fork, sageattention and the other
+refusals the words are ours. Values are those of the CPU.
 """
 
 # ruff: noqa: ARG002, FBT001, FBT002, PLR0917 -- the signatures are theirs

@@ -11,7 +11,8 @@ from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.foreign import is_foreign
 from fadoctor.judging.engine.operators import is_below
 from fadoctor.knowledge.matrix.query import typed_cell
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_part
+from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import StepTemplate
 
 _TORCH = re.compile(r"torch ?== ?(?P<version>\d[\w.]{0,30}?)(?:\+(?P<build>[a-z]{2,4}[\d.]{0,8}))?")
+_RANGE = re.compile(r"torch ?(?P<range>(?:[<>]=?|~=|!=)[\d.,<>=!~* a-z]{1,80})")
 _PYPI, _WINDOWS = "pypi", "win_amd64"
 
 
@@ -72,19 +74,56 @@ def is_hopeless(templates: Iterable[StepTemplate], scope: Scope) -> bool:
 
 
 def _suited(step: Step, environment: Environment, matrix: Matrix) -> Step | None:
-    """Return a step with the index of a CUDA build, where Python's own index has none."""
-    wanted = _torch_of(step, matrix)
-    platform = fact_text(environment.fact("host.platform"), "")
-    if wanted is None or wanted.build != _PYPI or platform != _WINDOWS:
+    """Return a step with the index of a CUDA build, where Python's own index has or may have none.
+
+    Its torch for Windows is for the CPU alone. The index of torch serves Linux as well: it is named
+    where the platform is assumed, too.
+    """
+    platform = environment.fact("host.platform")
+    is_windows = fact_text(platform, "") == _WINDOWS
+    is_assumed = isinstance(platform, Known) and platform.source == ASSUMED_PLATFORM
+    if step.index or not (is_windows or is_assumed):
         return step
+    if len(step.items) == 1 and (found := _RANGE.fullmatch(step.items[0])):
+        build = _build_within(found["range"], environment, matrix)
+        return _with_index(step, step.items, build, matrix)
+    wanted = _torch_of(step, matrix)
+    if wanted is None or wanted.build != _PYPI:
+        return step
+    if len(step.items) > 1:
+        return None if is_windows else step
     build = _default_build(wanted.version, matrix)
+    found_step = _with_index(step, (f"torch=={wanted.version}+{build}",), build, matrix)
+    return None if is_windows and not found_step.index else found_step
+
+
+def _with_index(step: Step, items: tuple[str, ...], build: str, matrix: Matrix) -> Step:
+    """Return a step that takes a build from its index; as it is where none is known."""
     row = matrix.find("torch-indexes", {"build": Known(build, "asked")}).cell("index")
-    if not build or not isinstance(row, Known) or len(step.items) > 1:
-        return None
-    items = (f"torch=={wanted.version}+{build}",)
+    if not build or not isinstance(row, Known):
+        return step
     index = str(row.value)
+    # Quotes that both shells take: the platform is Windows, or not known.
     text = command(step.kind, items, step.options, index, windows=True)
     return msgspec.structs.replace(step, items=items, index=index, text=text)
+
+
+def _build_within(specifier: str, environment: Environment, matrix: Matrix) -> str:
+    """Return the CUDA build of a range of torch: the one that is there, else the newest's own."""
+    if "torch-builds" not in matrix.tables:
+        return ""
+    rows = matrix.tables["torch-builds"].rows
+    inside = [
+        (parse_version(version), row)
+        for row in rows
+        for version in str(row["version"]).split()
+        if is_in(version, specifier)
+    ]
+    here = version_part(fact_text(environment.fact("torch.version"), ""), "local")
+    if here and any(here in str(row["build"]).split() for _, row in inside):
+        return here
+    newest = max((version for version, _ in inside if version is not None), default=None)
+    return _default_build(str(newest), matrix) if newest is not None else ""
 
 
 def _default_build(version: str, matrix: Matrix) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor import __version__
+from fadoctor.judging.engine.contradicted import fitted
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
@@ -247,7 +248,8 @@ def _finding(
     check, found = held_against(each, around)
     if found is not None:
         evidence += found.evidence
-        fixes = found.fixes or fixes
+        own = (fitted(fix, scope.environment, scope.matrix) for fix in found.fixes)
+        fixes = tuple(filter(None, own)) or fixes
     confidence = cause.match.confidence
     finding = Finding(
         rule_id=rule.id,

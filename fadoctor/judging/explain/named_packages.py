@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import EXTENSIONS, PACKAGES, WORDS
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, TORCH, TRITON, WORDS
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def told_package(lines: Iterable[Line]) -> str:
     told = {
         key
         for key in EXTENSIONS.keys() & WORDS.keys()
-        if key not in {"torch", "triton"}
+        if key not in {TORCH, TRITON}
         and re.search(rf"(?i)(?<![A-Za-z])(?:{WORDS[key]})(?![A-Za-z])", text)
     }
     return told.pop() if len(told) == 1 else ""

@@ -27,6 +27,10 @@ ASKERS_TOLD = 4
 """Most packages that are said to ask for a name, where it is not known who does."""
 
 
+GONE = "gone"
+"""How a release lacks a name that older ones have."""
+
+
 class MissingName(msgspec.Struct, frozen=True):
     """A name that is not there."""
 
@@ -70,16 +74,33 @@ class NameTables:
             return {"told": asked, **self._newer(askers)} if asked else {}
         first, last = (_text(given.cell(name)) for name in ("first", "last"))
         beyond = self._beyond(package)
+        before = self._stretch_before(given, first)
         told = [self._given(given, beyond), *(said for _, said, _ in askers[:ASKERS_TOLD])]
         found: dict[str, Value] = {
             "told": " ".join(filter(None, told)),
-            "way": self._way(first, last) or beyond,
+            "way": GONE if before else self._way(first, last) or beyond,
             **self._newer(askers),
         }
-        if not isinstance(given.cell("never"), Known) and (first or last or beyond):
+        if before:
+            found["other"] = f"{package['package']}>={before[0]},<={before[1]}"
+        elif not isinstance(given.cell("never"), Known) and (first or last or beyond):
             low, high = first or str(package["first"]), last or str(package["last"])
             found["other"] = f"{package['package']}>={low},<={high}"
         return found
+
+    def _stretch_before(self, given: Rows, first: str) -> tuple[str, str] | None:
+        """Return the last releases that had a name which was gone for a while, and came back.
+
+        Code that nobody has read is older than the gap, unless the release here is older still.
+        """
+        spans = list(_spans(_text(given.cell("earlier"))))
+        if not spans or self.asker:
+            return None
+        here = self._version(self.wanted.top)
+        is_in_gap = not here or not (
+            _is_between(here, "", spans[-1][1]) or _is_between(here, first, "")
+        )
+        return spans[-1] if is_in_gap else None
 
     def has(self, version: str) -> bool | None:
         """Return whether a release of the package has the name; None where nobody has read it."""
@@ -184,7 +205,7 @@ class NameTables:
         low, high = (parse_version(str(package[end])) for end in ("first", "last"))
         if here is not None and low is not None and here < low:
             return "new"
-        return "gone" if here is not None and high is not None and here > high else ""
+        return GONE if here is not None and high is not None and here > high else ""
 
     def _here(self) -> str:
         version = self._version(self.wanted.top)
@@ -194,11 +215,11 @@ class NameTables:
         """Return whether it is gone in this release, or came later; "" where that is not known."""
         here = parse_version(self._version(self.wanted.top))
         if here is None or not (first or last):
-            return "gone" if last else "new" if first else ""
+            return GONE if last else "new" if first else ""
         if first and (low := parse_version(first)) is not None and here < low:
             return "new"
         if last and (high := parse_version(last)) is not None and here > high:
-            return "gone"
+            return GONE
         return ""
 
     def _askers(self) -> Iterator[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
@@ -46,7 +47,6 @@ _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos",
 # GB200, GH200: of small letters
 _OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
 _APPLE = compiled(r"\bapple\b")
-_SILENT = "assumed: the log names no other platform"
 
 _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
@@ -92,7 +92,7 @@ def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:
         facts |= {name: Known(value, "paths or files of Windows") for name, value in said.items()}
     elif not _names_another_machine(text.lower()):
         said = machine_facts("linux", "x86_64")
-        facts |= {name: Known(value, _SILENT) for name, value in said.items()}
+        facts |= {name: Known(value, ASSUMED_PLATFORM) for name, value in said.items()}
         yield PLATFORM.format("Linux on x86_64")
 
 

@@ -49,7 +49,7 @@ VERSION = (
 PLAIN_VERSION = compiled(r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60}?)")
 
 WISH = compiled(
-    r"(?i)require(?!ment already)|depend"
+    r"(?i)require(?!\w{1,5} already)|depend"
     r"|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from fadoctor.judging.engine.contradicted import fitted
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.environment import ASSUMED_PLATFORM, Environment
+from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Step, StepKind
 from tests.unit.judging.engine.builders import environment
 
+ANY_OLDER = "torch>=2.4.0,<2.11.0"
 INDEX = "https://download.pytorch.org/whl/"
 LINUX = {"host.os": "linux", "host.platform": "linux_x86_64"}
 
@@ -69,3 +73,33 @@ def test_windows_takes_the_index_of_torch() -> None:
 def test_a_mac_installs_nothing_of_cuda(item: str) -> None:
     assert fit({"host.os": "macos", "host.platform": "macosx_arm64"}, item) is None
     assert fit(LINUX, item) is not None
+
+
+def assumed(**facts: str) -> Environment:
+    """Return an environment of a text that names no platform."""
+    found = environment({**LINUX, **facts})
+    platform = {"host.platform": Known("linux_x86_64", ASSUMED_PLATFORM)}
+    return msgspec.structs.replace(found, facts={**found.facts, **platform})
+
+
+@pytest.mark.parametrize(
+    ("facts", "item", "expected"),
+    [
+        ({}, "torch==2.10.0", ("torch==2.10.0+cu128", "cu128")),
+        ({"torch.version": "2.11.0+cu130"}, ANY_OLDER, (ANY_OLDER, "cu130")),
+        ({"torch.version": "2.11.0"}, ANY_OLDER, (ANY_OLDER, "cu128")),
+        ({}, "torch==99.0", ("torch==99.0", "")),
+        ({}, "einops==0.8.2", ("einops==0.8.2", "")),
+    ],
+)  # fmt: skip
+def test_the_index_of_torch_where_it_may_be_windows(
+    facts: dict[str, str], item: str, expected: tuple[str, str]
+) -> None:
+    """Regression: `pip install torch==2.10.0` gave a build for the CPU on Windows."""
+    found = fitted(installing(item), assumed(**facts), Matrix(load_knowledge().tables))
+    assert found is not None
+    [step] = found.steps
+    assert (step.items[0], step.index) == (expected[0], expected[1] and INDEX + expected[1])
+    on_linux = fit({**LINUX, **facts}, item)
+    assert on_linux is not None
+    assert on_linux.steps[0].index == ""

@@ -14,6 +14,7 @@ from tests.unit.judging.engine.builders import environment, table
 ATTRIBUTES: list[dict[str, Any]] = [
     {"class": "Cache Static", "name": "seen", "last": "4.53.3"},
     {"class": "Trainer", "name": "brand new", "first": "5.1.0"},
+    {"class": "Cache", "name": "back", "first": "5.13.0", "earlier": "4.36.0 to 4.48.3"},
 ]
 CELLS: dict[str, Any] = dict.fromkeys(("first", "last", "earlier", "never"))
 WORDS = {"class": "word", "name": "word"}
@@ -77,3 +78,24 @@ def test_an_attribute_that_came_later() -> None:
 @pytest.mark.parametrize(("owner", "name"), [("Trainer", "seen"), ("Mine", "seen"), ("Cache", "x")])
 def test_of_what_no_table_has_nothing_is_told(owner: str, name: str) -> None:
     assert facts(owner, name) == {}
+
+
+@pytest.mark.parametrize(
+    ("installed", "way", "other"),
+    [
+        (None, "gone", "transformers>=4.36.0,<=4.48.3"),
+        ("4.57.1", "gone", "transformers>=4.36.0,<=4.48.3"),
+        ("5.14.0", None, "transformers>=5.13.0,<=5.23.0"),
+    ],
+)
+def test_what_came_back_is_asked_by_code_from_before(
+    installed: str | None, way: str | None, other: str
+) -> None:
+    """Regression: a model's own code of 2024 was told to take the next major release."""
+    facts = {"transformers.version": installed} if installed else {}
+    found = name_facts({"class": "Cache", "name": "back"}, "", environment(facts))
+    ways = found["log.name_way"]
+    assert (ways.value if isinstance(ways, Known) else None) == way
+    others = found["log.name_other"]
+    assert isinstance(others, Known)
+    assert others.value == other

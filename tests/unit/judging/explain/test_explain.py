@@ -328,3 +328,17 @@ def test_flash_attention_is_asked_about_only_where_a_text_speaks_of_it(
     (finding,) = explained(knowledge, f"vllm 0.2.1 and torch 2.1.0\n{error}").findings
     assert finding.fixes[0].id == "matching-package"
     assert "flash-attn" not in finding.fixes[0].title
+
+
+def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(
+    knowledge: Knowledge,
+) -> None:
+    """Regression: on Windows the index of Python gave a build for the CPU in its place."""
+    log = (
+        "torch: 2.11.0+cu130\nunsloth: 2026.6.8\n"
+        "unsloth 2026.6.8 requires torch<2.11.0,>=2.4.0, "
+        "but you have torch 2.11.0+cu130 which is incompatible.\n"
+    )
+    first = explained(knowledge, log).findings[0]
+    assert first.rule_id == "unsloth-torch-mismatch"
+    assert first.fixes[0].steps[0].index == "https://download.pytorch.org/whl/cu130"

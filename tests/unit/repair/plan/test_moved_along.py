@@ -62,7 +62,9 @@ def test_of_a_range_the_newest_release_comes_not_the_oldest() -> None:
 def test_another_file_of_the_same_release_comes_before_a_newer_release() -> None:
     """The newest came, where somebody had chosen one that has a file that fits, too."""
     there = with_package(start("missing triton", H100), "flash_attn", "2.8.1", {"torch": ""})
-    label = {"flash_attn.wheel.torch": "2.7", "flash_attn.loads": False}
-    known = {name: Known(value, "test") for name, value in label.items()}
+    known = {
+        "flash_attn.wheel.torch": Known("2.7", "test"),
+        "flash_attn.loads": Known(value=False, source="test"),
+    }
     there = msgspec.structs.replace(there, facts={**there.facts, **known})
     assert changed(plan(there, want=("flash-attn",)))["flash-attn"] == "2.8.1"

@@ -65,4 +65,4 @@ def test_the_newest_release_that_goes_with_what_is_there() -> None:
 
 
 def test_who_is_asked_again_when_vllm_moves() -> None:
-    assert paired_with({"vllm"}, MATRIX) == ("trl",)
+    assert paired_with({"vllm"}, MATRIX) == ("unsloth", "trl")
