@@ -1,6 +1,6 @@
 """Every fix of every rule, carried out on facts: it removes the finding, and harms nothing.
 
-By default one state of each rule is tried; a step of CI tries twelve of each.
+By default one state of each rule is tried; a step of CI tries twenty of each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, Rule
 
 ALL = "fixes" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-STATES = 12 if ALL else 1
+STATES = 20 if ALL else 1
 LISTED = Path(__file__).with_name("unproved.txt")
 RULES = [rule for rule in knowledge().rules if rule.fixes]
 FIRING = [rule for rule in RULES if rule.when]

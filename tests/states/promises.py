@@ -55,7 +55,8 @@ def _vain(plan: Plan, moved: Mapping[str, str]) -> Iterator[str]:
     missed = {text.removesuffix(" fails") for text in plan.proof.missed}
     cells = {wish for wish in plan.wishes if " on gpu" in wish and "(" not in wish}
     if cells and cells <= missed:
-        yield f"{', '.join(moved)} moves, and every backend that is wanted fails"
+        come = [name for name, after in moved.items() if after]
+        yield from (f"{name} comes, and every backend that is wanted fails" for name in come)
     for package, backends in BACKENDS_OF.items():
         mine = {cell for cell in cells if cell.partition(" on ")[0] in backends}
         if mine and mine <= missed and moved.get(PACKAGES[package][0]):

@@ -64,6 +64,11 @@ def test_what_is_broken_is_told(parts: dict[str, Any], told: str) -> None:
             "wishes": ("fa2 on gpu[0]", "sdpa-flash on gpu[0]"),
         },
         {
+            "changes": (Change("flash-attn", "2.3.4", ""),),
+            "proof": Proof(missed=("fa2 on gpu[0] fails",)),
+            "wishes": ("fa2 on gpu[0]",),
+        },
+        {
             "proof": Proof(errors=("x",), lost=("gpu[0] flex bf16",)),
             "wishes": ("flash-attn (asked for)",),
         },

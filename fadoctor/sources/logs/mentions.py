@@ -155,6 +155,9 @@ _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 
+# python_embeded\Lib\site-packages\torch-2.8.0+cu129.dist-info
+_RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
+
 # 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
 _TIMES = compiled(
     r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
@@ -217,7 +220,9 @@ def _lines_with(word: str, text: str, form: re.Pattern[str] | None = None) -> It
 
 
 def _of_files(line: PastedLine) -> Iterator[Claim]:
-    """Yield what the name of a file says of Python and the machine."""
+    """Yield what the name of a file says of Python, the machine, and what is installed."""
+    for record in islice(_RECORD.finditer(line.text), MOST) if ".dist-info" in line.text else ():
+        yield _package(record["name"], record["version"], line)
     for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, "")):
         found = form.search(line.text)
         if found is None:

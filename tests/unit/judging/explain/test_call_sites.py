@@ -44,3 +44,18 @@ def test_a_frame_that_begins_within_a_line_speaks(knowledge: Knowledge) -> None:
 )
 def test_what_is_not_the_end_says_nothing(knowledge: Knowledge, log: str) -> None:
     assert loud(knowledge, log) == []
+
+
+RUN = '  File "/usr/lib/python3.11/subprocess.py", line 421, in check_output\n'
+
+
+@pytest.mark.parametrize("folder", [LINUX, "/tmp/pip-req-build-x_1/"])
+def test_frames_of_the_standard_library_are_skipped(knowledge: Knowledge, folder: str) -> None:
+    assert loud(knowledge, f"{SETUP.format(folder)}\n{CALL}{RUN}") == ["build-nvcc-missing"]
+
+
+def test_the_call_in_the_last_frame_speaks(knowledge: Knowledge) -> None:
+    frame = '  File "/v/lib/python3.12/site-packages/vllm/v1/worker/gpu_worker.py", line 1, in {}\n'
+    called = "    _check_if_gpu_supports_dtype(self.model_config.dtype)\n"
+    assert loud(knowledge, frame.format("init_device") + called) == ["bf16-unsupported-gpu"]
+    assert loud(knowledge, frame.format("init_device") + "    other(self.dtype)\n") == []

@@ -34,6 +34,8 @@ LINES = [
      {"python.tag": "cp311", "host.platform": "win_amd64", "host.os": "windows"}),
     ('  File "/opt/v/lib/python3.13t/site-packages/torch/x.py", line 1, in f',
      {"python.tag": "cp313", "python.abi_tag": "cp313t"}),
+    (r"E:\v\Lib\site-packages\torch-2.8.0+cu129.dist-info",
+     {"torch.version": "2.8.0+cu129", "host.os": "windows"}),
     ("I upgraded pytorch to 2.5.1, xformers stayed at 0.0.26.post1.",
      {"torch.version": "2.5.1", "xformers.version": "0.0.26.post1"}),
     ("I want to be upgraded pytorch to 2.5.1", {"torch.version": None}),
