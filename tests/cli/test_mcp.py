@@ -129,7 +129,7 @@ def test_the_client_of_the_sdk_gets_answers_and_errors(with_sdk: Path, tmp_path:
     answers = found["answers"]
     assert [is_error for is_error, _, _ in answers] == [False] * 4 + [True] * len(wrong)
     assert answers[0][2]["findings"][0]["rule_id"] == "wheel-torch-mismatch"
-    assert "Install flash-attn 2.8.3.post1" in answers[1][1]
+    assert "flash_attn-2.7.3%2Bcu12torch2.5" in answers[1][1]
     assert answers[2][2]["findings"][0]["rule_id"] == "gpu-too-old-fa2"
     assert "FlashAttention-2 cannot run on this GPU" in answers[3][1]
     errors = [text for _, text, _ in answers[4:]]

@@ -64,6 +64,7 @@ def drawn(index: Index, table: str) -> Iterator[tuple[Release, list[tuple[Cell, 
     """Yield releases that were read, each with rows about its package and one name of each."""
     read = {str(row["package"]): row for row in rows_of(TABLES / "names-read.yaml")}
     rows = rows_of(TABLES / f"{table}.yaml")
+    rows = [row for row in rows if set(row) & {"first", "last"}]
     names = sorted({str(row["package"]) for row in rows})
     for package in DICE.choices(names, k=RELEASES):
         low, high = (Version(str(read[package][end])) for end in ("first", "last"))
@@ -73,7 +74,7 @@ def drawn(index: Index, table: str) -> Iterator[tuple[Release, list[tuple[Cell, 
             for version in index.releases(package)
             if low <= version <= high and not version.is_prerelease and str(version) not in aside
         ]
-        own = [row for row in rows if row["package"] == package and set(row) & {"first", "last"}]
+        own = [row for row in rows if row["package"] == package]
         cells = [(row, DICE.choice(str(row["name"]).split())) for row in DICE.choices(own, k=CELLS)]
         yield index.releases(package)[DICE.choice(versions)], cells
 

@@ -149,7 +149,11 @@ def _propose_format(error: Exception) -> None:
 
     name = str(getattr(error, "option_name", "")).removeprefix("--")
     if name in {each.value for each in ReportFormat}:
-        vars(error)["possibilities"] = [f"--format {name}"]
+        # In its message: the oldest typer that we allow writes its own list of options as a tuple.
+        message = getattr(error, "message", "")
+        vars(error).update(
+            message=f"{message} (Possible options: --format {name})", possibilities=None
+        )
 
 
 def _unexpected(error: Exception) -> int:
