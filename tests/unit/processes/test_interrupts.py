@@ -83,11 +83,14 @@ def test_a_child_on_its_way_is_noted_before_all_is_closed(monkeypatch: pytest.Mo
         return popen(*arguments, **options)  # type: ignore[call-overload, no-any-return]
 
     monkeypatch.setattr(subprocess, "Popen", slowly)
-    worker = threading.Thread(target=run, args=(Command((sys.executable, "-c", ""), 60),))
+    # It stays until it is killed: on a busy machine one that ends by itself is gone too soon.
+    stays = Command((sys.executable, "-c", "import time; time.sleep(600)"), 600)
+    worker = threading.Thread(target=run, args=(stays,))
     worker.start()
     starting.wait(60)
     running.close()
     noted += running.groups
+    running.end_groups()
     worker.join()
     assert len(noted) == 1
 
