@@ -63,6 +63,15 @@ UNSAID = "the text does not say"
 ASSUMED_PLATFORM = "assumed: the log names no other platform"
 """The source of a platform that a text does not name: it is the likeliest one."""
 
+DRIVER_NOT_GIVEN = "--gpu was given without --driver"
+"""Why the driver of an assumed GPU is open, and with it each cell whose kernel is there."""
+
+RESOLVED = "packages.resolved"
+"""The fact which resolver decided what files leave open."""
+
+BY_RESOLVER = "--resolve"
+"""The source of what a resolver was asked."""
+
 UNNAMED = "not listed; may be installed as a dependency"
 """Why the version of a package is open of which files say nothing."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.environment import DRIVER_NOT_GIVEN
 from fadoctor.model.fact import Unknown, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Predicted
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.report import Report
     from fadoctor.model.verdict import Verdict
-
-_NO_DRIVER = "--gpu was given without --driver"
-"""Why a cell is open whose kernel is there."""
 
 _REASON_LIMIT = 120
 
@@ -34,7 +32,7 @@ def doubt_of(report: Report, verdicts: Sequence[Verdict]) -> Finding | None:
 def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
     """Return whether every open cell waits for the driver of an assumed GPU."""
     open_ = _open(verdicts)
-    return bool(open_) and all(_NO_DRIVER in each.detail for each in open_)
+    return bool(open_) and all(DRIVER_NOT_GIVEN in each.detail for each in open_)
 
 
 def why_no_advice(report: Report) -> str:

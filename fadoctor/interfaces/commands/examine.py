@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fadoctor.model.environment import BY_RESOLVER, RESOLVED
 from fadoctor.model.errors import UsageError, did_you_mean
 from fadoctor.model.fact import Unknown, printable
 
@@ -84,17 +85,13 @@ def is_planned(environment: Environment) -> bool:
     return environment.target.kind == "manifest" or bool(environment.ranges)
 
 
-_RESOLVER = "--resolve"
-"""The source of what a resolver was asked."""
-
-
 def is_unresolved(facts: Mapping[str, Fact]) -> bool:
     """Return whether a resolver should have decided what files leave open, and none answered.
 
     A pasted text says nothing about resolvers either, but there none was asked.
     """
-    fact = facts.get("packages.resolved")
-    return isinstance(fact, Unknown) and fact.source == _RESOLVER
+    fact = facts.get(RESOLVED)
+    return isinstance(fact, Unknown) and fact.source == BY_RESOLVER
 
 
 def retired_ids(named: Sequence[str], knowledge: Knowledge, what: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.environment import BY_RESOLVER, RESOLVED
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.packages import STACK
 from fadoctor.model.place import Place
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.sources.manifests.resolver import ResolverAnswer, Run
 
-RESOLVED = "packages.resolved"
 ANSWER = "the resolver's answer"
-_SOURCE = "--resolve"
 
 
 def resolved_environment(
@@ -40,18 +39,20 @@ def resolved_environment(
     """
     planned = planned_environment(host, manifests, matrix)
     if any(manifest.is_complete for manifest in manifests):
-        return _told(planned, Known("a lock", _SOURCE), "A lock names the releases: nothing asked.")
+        return _told(
+            planned, Known("a lock", BY_RESOLVER), "A lock names the releases: nothing asked."
+        )
     try:
         question = question_of(manifests, planned.facts)
     except Unaskable as why:
-        return _told(planned, Unknown(str(why), _SOURCE), f"No resolver was asked: {why}.")
+        return _told(planned, Unknown(str(why), BY_RESOLVER), f"No resolver was asked: {why}.")
     answer = ask(question, run, environ)
     if answer.refusal:
         named = [name_in(text) for text in question.requirements]
         return _contradicted(planned, manifests, answer, named)
     if answer.failure:
         text = f"{answer.by or 'No resolver'} gave no answer: {answer.failure}"
-        return _told(planned, Unknown(printable(answer.failure), _SOURCE), text)
+        return _told(planned, Unknown(printable(answer.failure), BY_RESOLVER), text)
     found = planned_environment(host, (*manifests, _as_lock(answer)), matrix)
     places = {
         name: kept
@@ -60,7 +61,7 @@ def resolved_environment(
     }
     found = msgspec.structs.replace(found, places=places)
     source = f"{answer.by}: {len(answer.pins)} packages"
-    return _told(found, Known(source, _SOURCE), _summary(answer))
+    return _told(found, Known(source, BY_RESOLVER), _summary(answer))
 
 
 def _as_lock(answer: ResolverAnswer) -> Manifest:
@@ -83,7 +84,7 @@ def _contradicted(
     planned: Environment, manifests: tuple[Manifest, ...], answer: ResolverAnswer, named: list[str]
 ) -> Environment:
     """Return the environment with the resolver's refusal, where the files show none themselves."""
-    planned = _told(planned, Known(f"{answer.by}: no solution", _SOURCE), "")
+    planned = _told(planned, Known(f"{answer.by}: no solution", BY_RESOLVER), "")
     said = planned.facts.get(CONTRADICTED)
     if isinstance(said, Known) and said.value:
         return planned

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
+from fadoctor.model.environment import DRIVER_NOT_GIVEN
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.sources.targets.gpu_name import find_gpu
@@ -79,7 +80,7 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
     for index, name in enumerate(names):
         facts.update(_one_gpu(index, name, matrix))
     count = Known(len(names), "--gpu")
-    unread: Fact = Unknown("--gpu was given without --driver", "--gpu")
+    unread: Fact = Unknown(DRIVER_NOT_GIVEN, "--gpu")
     vendors = [facts[f"gpu[{index}].vendor"] for index in range(len(names))]
     if all(isinstance(vendor, Known) and vendor.value == "amd" for vendor in vendors):
         unread = Absent("--gpu: none of these GPUs is NVIDIA's")
