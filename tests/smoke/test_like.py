@@ -116,6 +116,7 @@ def test_flex_runs_where_hardly_another_backend_can(like: Like | None, *, left_o
     assert bool(said) is left_out
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     """Flex has no sinks: what it adds up is scaled instead, and must equal the reference."""
