@@ -14,6 +14,7 @@ from fadoctor.model.packages import (
     BESIDE_TORCH,
     COMPILED_BESIDE,
     FRAMEWORK_TABLE,
+    FRAMEWORKS,
     PLANNED,
     RELEASES,
     TABLED_FRAMEWORKS,
@@ -138,7 +139,9 @@ class Releases:
                 if columns.keys() <= rows[version].keys()
             )
             needs = f"{package}.requires"
-            self._all[package] = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
+            every = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
+            is_compiled = package in FRAMEWORKS and package in COMPILED_BESIDE
+            self._all[package] = tuple(_compiled_for(every)) if is_compiled else every
         return self._all[package]
 
     def _frameworks(self, package: str) -> Iterator[Choice]:
@@ -259,6 +262,23 @@ class Releases:
         if build == PYPI and (read := self._cuda_of_file(package, version)):
             return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
+
+
+def _compiled_for(every: Iterable[Choice]) -> Iterator[Choice]:
+    """Yield the releases of a compiled framework, newest first, none for a torch after its time.
+
+    Where the next ones name one torch, one with an open range was compiled for that or an older.
+    """
+    pinned = ""
+    for choice in every:
+        needs = mapping_of(choice.facts[f"{choice.package}.requires"])
+        if needs[TORCH].startswith("=="):
+            pinned = version_part(needs[TORCH][2:], "minor") or pinned
+            yield choice
+            continue
+        bound = f"{needs[TORCH]},=={pinned}.*" if pinned else needs[TORCH]
+        facts = {f"{choice.package}.requires": Known({**needs, TORCH: bound}, AFTER)}
+        yield msgspec.structs.replace(choice, facts={**choice.facts, **facts})
 
 
 def _needs(row: Row) -> tuple[Requirement, ...]:
