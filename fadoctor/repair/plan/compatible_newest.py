@@ -88,8 +88,8 @@ class Company:
         )
         needs = helpers.needs(choice.distribution, choice.version, self.problem.platform)
         return any(
-            name not in there and helpers.knows(name) and beside.newest(name) is None
-            for name in needs
+            name not in there and helpers.reaches(name, asked) and beside.newest(name) is None
+            for name, asked in needs.items()
         ) or (TRITON in needs and TRITON not in there and not self._has_triton(needs[TRITON]))
 
     def _has_triton(self, specifier: str) -> bool:

@@ -21,8 +21,11 @@ from fadoctor.model.packages import (
     TORCH,
     TRANSFORMERS,
 )
+from fadoctor.model.packages import package_of as name_of_package
 from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -88,6 +91,16 @@ class Wishes(msgspec.Struct, frozen=True):
     """Backends whose wishes are met where nothing known stands against them."""
     pinned: Mapping[str, str] = {}
     """Package -> the versions of it that were asked for: ``==0.15.0``."""
+    frameworks: Mapping[str, str] = {}
+    """Distributions outside the catalogue that were asked for, and in which versions, "" for any:
+    nothing is predicted for them, and what their releases require is in a table."""
+    drawn: frozenset[str] = frozenset()
+    """Of `asked` what nobody named, and such a distribution requires."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that was asked for by name: packages, and distributions outside the catalogue."""
+        return (*self.asked, *self.frameworks)
 
 
 def package_of(name: str, option: str) -> str:
@@ -110,11 +123,38 @@ def _with_version(text: str) -> tuple[str, str]:
     found = _WISH.fullmatch(text.strip())
     if found is None or not found["versions"]:
         return package_of(text, "--want"), ""
-    package = package_of(found["name"], "--want")
-    if parse_specifier(found["versions"]) is None:
-        shown = printable(found["versions"], 60)
+    return package_of(found["name"], "--want"), _versions(text, found["versions"])
+
+
+def _versions(text: str, versions: str) -> str:
+    """Return the versions of a wish; UsageError for what is no range of versions."""
+    if versions and parse_specifier(versions) is None:
+        shown = printable(versions, 60)
         raise UsageError(f"--want {printable(text, 60)}: {shown} is not a version, such as ==2.8.0")
-    return package, found["versions"].replace(" ", "")
+    return versions.replace(" ", "")
+
+
+def _framework(text: str, helpers: Helpers) -> tuple[str, str] | None:
+    """Return a distribution outside the catalogue and its versions, where its releases are known.
+
+    None for what is in the catalogue, or in no table.
+    """
+    found = _WISH.fullmatch(text.strip())
+    name = normalise_name(found["name"]) if found else ""
+    if found is None or name_of_package(name) or not helpers.knows(name):
+        return None
+    return name, _versions(text, found["versions"] or "")
+
+
+def _attention_of(helpers: Helpers, frameworks: Mapping[str, str]) -> Iterator[str]:
+    """Yield the packages for attention that the newest releases in some ranges require.
+
+    They have files for some torch only, so that a plan decides about them.
+    """
+    for name, versions in frameworks.items():
+        newest = helpers.newest_in(name, versions)
+        found = (name_of_package(each) for each in helpers.needs(name, newest))
+        yield from (package for package in found if package in ATTENTION)
 
 
 def wishes_of(
@@ -128,16 +168,20 @@ def wishes_of(
     `found`: ids of the rules that find something. Of what was not asked for, those cells are wished
     that fail because of a finding, although releases with a kernel for that GPU exist.
     """
-    hub, named = _routes(asked_for)
-    told = [_with_version(name) for name in named]
-    asked = tuple(dict.fromkeys(name for name, _ in told))
+    hub, routes = _routes(asked_for)
+    helpers = Helpers(kernels.matrix)
+    frameworks = {name: found for name in routes if (found := _framework(name, helpers))}
+    told = [_with_version(name) for name in routes if name not in frameworks]
+    drawn = tuple(_attention_of(helpers, dict(frameworks.values())))
+    asked = tuple(dict.fromkeys([*(name for name, _ in told), *drawn]))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
     # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
     # reason for an older torch
     alone = [name for name in asked if name in ATTENTION]
     beyond = {name for name in alone if gpus and not is_of_use(kernels, name, gpus)}
-    packages = {*asked, *_needed_by(kernels, asked), *_default(kernels, gpus)} - beyond
+    packages = {*asked, *_default(kernels, gpus)} - beyond
+    packages |= {*_needed_by(helpers, [*asked, *(name for name, _ in frameworks.values())])}
     failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
     cells = [(gpu, backend) for gpu, backend in of_hub if has_kernel(kernels, backend, gpu)]
@@ -166,6 +210,8 @@ def wishes_of(
         instead=(instead := _instead(kernels, asked, asked_for)),
         brings={kernels.package(backend): (backend,) for backend in instead},
         pinned={name: versions for name, versions in told if versions},
+        frameworks=dict(frameworks.values()),
+        drawn=frozenset(drawn).difference(name for name, _ in told),
     )
 
 
@@ -277,10 +323,9 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
             yield package
 
 
-def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
+def _needed_by(helpers: Helpers, asked: Iterable[str]) -> Iterator[str]:
     """Yield torch where what was asked for is of no use without: a table of releases says so."""
-    helpers = Helpers(kernels.matrix)
-    if any(not helpers.closure(PACKAGES[name][0]).isdisjoint(_ON_TORCH) for name in asked):
+    if any(not helpers.closure(distribution_of(name)).isdisjoint(_ON_TORCH) for name in asked):
         yield TORCH
 
 
@@ -337,8 +382,11 @@ def wish_text(cell: tuple[Gpu, Backend]) -> str:
 def describe(wishes: Wishes) -> tuple[str, ...]:
     """Return the wishes in words, what was asked for first."""
     asked = [
-        f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)" for name in wishes.asked
+        f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)"
+        for name in wishes.asked
+        if name not in wishes.drawn
     ]
     kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
     hub = ["no kernel is fetched from the Hub"] if wishes.no_hub else []
-    return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))
+    others = [f"{name}{versions} (asked for)" for name, versions in wishes.frameworks.items()]
+    return (*asked, *others, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))
