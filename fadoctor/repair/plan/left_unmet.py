@@ -52,10 +52,10 @@ def _of_companions(problem: Problem, requirements: Requirements) -> Iterator[Vio
     helpers = problem.session.candidates.helpers
     for each in violations(problem.environment, requirements):
         package = _key(each.distribution)
+        is_free = package not in problem.lessons.stuck and helpers.knows(each.distribution)
         is_planned = package not in PACKAGES or package in (*ORDER, *PLANNED)
-        if each.needs == TORCH and each.found and not is_planned:
-            if helpers.knows(each.distribution) and package not in problem.lessons.stuck:
-                yield each
+        if each.needs == TORCH and each.found and is_free and not is_planned:
+            yield each
 
 
 def _is_refused(requirements: Requirements, each: Violation) -> bool:

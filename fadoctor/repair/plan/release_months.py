@@ -46,12 +46,13 @@ class ReleaseMonths:
         months = [self._of(each.distribution, each.version) for each in found]
         if not any(month is not None and month > newest + _LONG for month in months):
             return list(found)
-        alongside = [
-            each
+        minors = {
+            version_part(each.version, "minor")
             for each, month in zip(found, months, strict=True)
             if month is not None and month <= newest + _ALONGSIDE
-        ]
-        return [*alongside, *(each for each in found if each not in alongside)]
+        }
+        # what mends such a release came later
+        return sorted(found, key=lambda each: version_part(each.version, "minor") not in minors)
 
     def _of(self, distribution: str, version: str) -> int | None:
         return self._months.get((distribution, version_part(version, "base") or version))

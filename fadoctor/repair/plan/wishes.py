@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
-from fadoctor.knowledge.matrix.versions import parse_specifier
-from fadoctor.model.errors import UsageError, did_you_mean
-from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import (
     ATTENTION,
-    BACKENDS,
     KERNELS,
     MAIN,
     PACKAGES,
     TORCH,
     TRANSFORMERS,
 )
-from fadoctor.model.packages import package_of as name_of_package
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.helpers import Helpers
-from fadoctor.sources.probes.metadata import normalise_name
+from fadoctor.repair.plan.wished_names import HUB, attention_of, framework, package_of, with_version
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -35,22 +31,8 @@ if TYPE_CHECKING:
 
 HALF = (Dtype.BF16, Dtype.FP16)
 
-HUB = {
-    Backend.FA2: Backend.HUB_FA2,
-    Backend.FA3: Backend.HUB_FA3,
-    Backend.FA4: Backend.HUB_FA4,
-}
-"""Backend of a package -> the same attention as transformers takes it from the Hub."""
-
-_ALIASES = {each.value: BACKENDS[each.value] for each in HUB}
-
 PAIR = (TRANSFORMERS, KERNELS)
 """The fact prefixes of what brings a kernel of the Hub."""
-
-_WISH = re.compile(
-    r"(?P<name>[A-Za-z0-9._-]{1,60})\s*(?:\[[\w, .-]{0,60}\])?\s*(?P<versions>[=<>!~].{0,100})?"
-)
-"""A wish: a name, and which versions of it."""
 
 _ON_TORCH = frozenset((TORCH, TRANSFORMERS))
 """Distributions of which whoever requires one computes with torch."""
@@ -103,60 +85,6 @@ class Wishes(msgspec.Struct, frozen=True):
         return (*self.asked, *self.frameworks)
 
 
-def package_of(name: str, option: str) -> str:
-    """Return the fact prefix that a name on the command line means; UsageError for another."""
-    plain = name.strip().lower().replace("-", "_")
-    plain = _ALIASES.get(plain, plain)
-    for prefix, names in PACKAGES.items():
-        if plain == prefix or plain in {other.replace("-", "_") for other in names}:
-            return prefix
-    kernels = [backend.value for backend in HUB.values()] if option == "--want" else []
-    known = [*(name for names in PACKAGES.values() for name in names), *kernels]
-    plans = [*(names[0] for names in PACKAGES.values()), *kernels]
-    otherwise = f" It plans for {', '.join(plans)}."
-    hint = did_you_mean(name, known, otherwise)
-    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
-
-
-def _with_version(text: str) -> tuple[str, str]:
-    """Return package and versions that a wish means: ``vllm==0.15.0``, ``torch>=2.6,<2.9``."""
-    found = _WISH.fullmatch(text.strip())
-    if found is None or not found["versions"]:
-        return package_of(text, "--want"), ""
-    return package_of(found["name"], "--want"), _versions(text, found["versions"])
-
-
-def _versions(text: str, versions: str) -> str:
-    """Return the versions of a wish; UsageError for what is no range of versions."""
-    if versions and parse_specifier(versions) is None:
-        shown = printable(versions, 60)
-        raise UsageError(f"--want {printable(text, 60)}: {shown} is not a version, such as ==2.8.0")
-    return versions.replace(" ", "")
-
-
-def _framework(text: str, helpers: Helpers) -> tuple[str, str] | None:
-    """Return a distribution outside the catalogue and its versions, where its releases are known.
-
-    None for what is in the catalogue, or in no table.
-    """
-    found = _WISH.fullmatch(text.strip())
-    name = normalise_name(found["name"]) if found else ""
-    if found is None or name_of_package(name) or not helpers.knows(name):
-        return None
-    return name, _versions(text, found["versions"] or "")
-
-
-def _attention_of(helpers: Helpers, frameworks: Mapping[str, str]) -> Iterator[str]:
-    """Yield the packages for attention that the newest releases in some ranges require.
-
-    They have files for some torch only, so that a plan decides about them.
-    """
-    for name, versions in frameworks.items():
-        newest = helpers.newest_in(name, versions)
-        found = (name_of_package(each) for each in helpers.needs(name, newest))
-        yield from (package for package in found if package in ATTENTION)
-
-
 def wishes_of(
     kernels: Kernels,
     verdicts: Iterable[Verdict],
@@ -170,10 +98,10 @@ def wishes_of(
     """
     hub, routes = _routes(asked_for)
     helpers = Helpers(kernels.matrix)
-    frameworks = {name: found for name in routes if (found := _framework(name, helpers))}
-    told = [_with_version(name) for name in routes if name not in frameworks]
-    drawn = tuple(_attention_of(helpers, dict(frameworks.values())))
-    asked = tuple(dict.fromkeys([*(name for name, _ in told), *drawn]))
+    frameworks = {name: told for name in routes if (told := framework(name, helpers))}
+    packages_told = [with_version(name) for name in routes if name not in frameworks]
+    drawn = tuple(attention_of(helpers, dict(frameworks.values())))
+    asked = tuple(dict.fromkeys([*(name for name, _ in packages_told), *drawn]))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
     # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
@@ -209,9 +137,9 @@ def wishes_of(
         no_hub=asked_for.no_hub,
         instead=(instead := _instead(kernels, asked, asked_for)),
         brings={kernels.package(backend): (backend,) for backend in instead},
-        pinned={name: versions for name, versions in told if versions},
+        pinned={name: versions for name, versions in packages_told if versions},
         frameworks=dict(frameworks.values()),
-        drawn=frozenset(drawn).difference(name for name, _ in told),
+        drawn=frozenset(drawn).difference(name for name, _ in packages_told),
     )
 
 
