@@ -41,6 +41,9 @@ _DECIDING = (
 )  # fmt: skip
 """Facts that decide which releases fit."""
 
+_MOST_BUILT = "linux_x86_64"
+"""The platform on which each release of torch has a build with CUDA."""
+
 
 def drawn_in(packages: Iterable[str]) -> set[str]:
     """Return the packages with a table of releases that releases of others can require."""
@@ -226,9 +229,13 @@ class Releases:
         return str(cell.value) if isinstance(cell, Known) else ""
 
     def _has_cuda_of_pypi(self, torch: str, environment: Environment) -> bool:
-        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows."""
+        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows.
+
+        What is compiled beside a build of PyPI's without CUDA has the CUDA of its build for x86_64.
+        """
         base, platform = version_part(torch, "base") or "", text_of(environment, "host.platform")
-        there, mine = self.indexes.cuda_of(PYPI, base, platform), environment.fact("torch.cuda")
+        builds = (self.indexes.cuda_of(PYPI, base, each) for each in (platform, _MOST_BUILT))
+        there, mine = next(filter(None, builds), ""), environment.fact("torch.cuda")
         if not there or not isinstance(mine, Known):
             return True
         return version_part(there, "major") == version_part(str(mine.value), "major")

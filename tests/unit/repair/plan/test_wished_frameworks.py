@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fadoctor.model.errors import UsageError
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
 from fadoctor.repair.plan.released import accepts, mapping_of
+from tests.states.sequences import on_platform
 from tests.states.starts import start
+from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import golden, plan, session, with_package
 
 A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "535.183.01")
@@ -74,3 +77,14 @@ def test_what_requires_a_newer_torch_goes_back() -> None:
         golden("linux-v100-torch210"), "bitsandbytes", "0.99.0", {"torch": ">=2.90"}
     )
     assert _changed(plan(here)).get("bitsandbytes", "") < "0.99.0"
+
+
+def test_vllm_for_another_architecture_is_compiled_for_the_same_cuda() -> None:
+    """PyPI's torch 2.10 for aarch64 is without CUDA, and vLLM beside it is for CUDA 12."""
+    gpu = ("NVIDIA GB10", "12.1", "580.95.05")
+    here = on_platform(start("torch 2.11", gpu), "linux_aarch64")
+    facts = {"torch.version": "2.10.0+cu130", "torch.build": "cu130", "torch.cuda": "13.0"}
+    new = {name: fact_of(value) for name, value in facts.items()}
+    here = msgspec.structs.replace(here, facts={**here.facts, **new})
+    releases = session().candidates.releases("vllm", here)
+    assert "0.19.1" not in {each.version for each in releases}
