@@ -184,6 +184,19 @@ def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(file)], check=True, timeout=120)
 
 
+def test_values_of_another_dimension_are_said_to_be_padded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
+
+    notes: list[str] = []
+    like = {"heads": 128, "kv_heads": 128, "head_dim": 192, "value_dim": 128}
+    trace = SimpleNamespace(cell={"case": "like"}, like=like, note=notes.append)
+    assert shapes.shape_of(trace).head_dim == 192
+    assert notes == ["values of 128 were padded to 192, as frameworks do for FlashAttention"]
+
+
 def test_what_no_cell_tried_is_told() -> None:
     assert untried(set()) == tuple(TRIED)
     left = untried({"gqa", "hdim96", "with a softcap"})
