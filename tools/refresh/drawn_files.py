@@ -1,0 +1,133 @@
+"""What names of files, small binaries and headers say of rows that people write."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from tools.refresh.drawn_cells import Row, Told, on_platforms, wheels_of, words
+from tools.refresh.drawn_texts import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tools.refresh.index import Index, Release
+
+_ROCM = re.compile(r"bitsandbytes/libbitsandbytes_rocm(\d)(\d{1,2})\.(?:so|dll)")
+_GCC = re.compile(r"__GNUC__ > (\d+)")
+_CLANG = re.compile(r"__clang_major__ >= (\d+)")
+_BACKENDS = re.compile(r"(?:_Backend|AttentionBackendEnum)\.([A-Z][A-Z0-9_]*)")
+_CAPABILITY = re.compile(
+    r'return "(?P<name>\w+)"|def supports_compute_capability.{0,120}?:\n\s{8}return (?P<says>[^#]{4,120}?)\n\n',
+    re.DOTALL,
+)
+CAPABILITIES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
+
+
+def rocm_libraries(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold that a wheel has a library for each ROCm of a row."""
+    for file in [f for f in wheels_of(release) if "linux_x86_64" in on_platforms(f)][:1]:
+        names = map(_ROCM.fullmatch, index.wheel(file).names)
+        found = frozenset(f"{match[1]}.{match[2]}" for match in names if match)
+        said = words(row["rocm"])
+        yield Told("", "rocm", said, said & found)
+
+
+def host_compilers(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold the compilers that nvcc refuses against its header."""
+    for file in [f for f in wheels_of(release) if "linux_x86_64" in on_platforms(f)][:1]:
+        wheel = index.wheel(file)
+        for name in wheel.names:
+            if name.endswith("crt/host_config.h"):
+                text = wheel.text(name)
+                gcc = frozenset(str(int(each) + 1) for each in _GCC.findall(text))
+                yield Told("", "gcc_below", words(row["gcc_below"]), gcc)
+                if isinstance(row.get("clang_below"), str):
+                    clang = frozenset(_CLANG.findall(text))
+                    yield Told("", "clang_below", words(row["clang_below"]), clang)
+
+
+def vllm_variable(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold whether vLLM knows its variable for attention."""
+    text = texts(index, release, "vllm/envs.py")
+    known = "VLLM_ATTENTION_BACKEND" in text
+    said = frozenset({str(row["status"] != "ignored").lower()})
+    yield Told("", "status", said, frozenset({str(known).lower()}))
+
+
+def vllm_flash_attn(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold which modules of vLLM's flash-attn are in its wheel, or which package it requires."""
+    for file in wheels_of(release)[:1]:
+        if "package" in row:
+            lines = index.metadata(file).get_all("Requires-Dist") or []
+            said = words(row["package"])
+            yield Told("", "package", said, said & {Requirement(line).name for line in lines})
+        if "modules" in row:
+            names = " ".join(index.wheel(file).names)
+            said = words(row["modules"])
+            found = frozenset(each for each in said if f"/{each}." in names)
+            yield Told("", "modules", said, found)
+
+
+def vllm_on_rocm(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold which backends the platform of ROCm names."""
+    text = texts(index, release, "vllm/platforms/rocm.py")
+    for name in sorted(words(row["name"])):
+        found = name in _BACKENDS.findall(text)
+        said = frozenset({str(row["on_rocm"]).lower()})
+        yield Told(name, "on_rocm", said, frozenset({str(found).lower()}))
+
+
+def vllm_capability(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold for which GPUs a backend of vLLM is, where its file says so in one expression."""
+    below, least = Version(str(row["below"])), Version(str(row["cc"]))
+    said = frozenset(each for each in CAPABILITIES if least <= Version(each) < below)
+    sources = _attention_files(index, release)
+    for name in sorted(words(row["name"])):
+        for text in sources:
+            if (found := capabilities_of(text, name)) is not None:
+                yield Told(name, "cc", said, found)
+
+
+def _attention_files(index: Index, release: Release) -> list[str]:
+    from tools.refresh.names.archive import open_sources  # noqa: PLC0415 -- named once, here
+
+    sources = open_sources(index.transport, release)
+    folder = "vllm/v1/attention/backends/"
+    return list(sources.read(p for p in sources.digests if p.startswith(folder)).values())
+
+
+def capabilities_of(text: str, name: str) -> frozenset[str] | None:
+    """Return for which compute capabilities a file's backend is; None where it is not plain."""
+    found = list(_CAPABILITY.finditer(text))
+    names = [match["name"] for match in found if match["name"]]
+    says = [" ".join(match["says"].split()) for match in found if match["says"]]
+    if name not in names or len(says) != 1:
+        return None
+    fits = [_fits(says[0], each) for each in CAPABILITIES]
+    if None in fits:
+        return None
+    return frozenset(each for each, yes in zip(CAPABILITIES, fits, strict=True) if yes)
+
+
+def _fits(says: str, capability: str) -> bool | None:
+    """Return whether an expression is true of a capability: a closed list of forms."""
+    major, minor = map(int, capability.split("."))
+    if says == "True":
+        return True
+    if match := re.fullmatch(r"capability\.major == (\d+)", says):
+        return major == int(match[1])
+    if match := re.fullmatch(r"capability\.major in \[([\d, ]+)\]", says):
+        return major in [int(each) for each in match[1].split(",")]
+    least = re.fullmatch(
+        r"capability >= DeviceCapability\( ?(\d+), (\d+) ?\)"
+        r"(?: and capability <= DeviceCapability\( ?(\d+), (\d+) ?\))?",
+        says,
+    )
+    if least is None:
+        return None
+    low, high = (int(least[1]), int(least[2])), (int(least[3] or 99), int(least[4] or 0))
+    return low <= (major, minor) <= high
