@@ -46,6 +46,8 @@ class Drawable:
     version: str = "version"
     named: str = "package"
     """The column that names it."""
+    where: Callable[[Row], tuple[str, str]] | None = None
+    """Package and range of a row, where no column says them."""
     has: str = ""
     """A cell without which nothing of a row is held."""
 
@@ -91,6 +93,10 @@ DRAWABLE = (
     Drawable("vllm-flash-attn", drawn_files.vllm_flash_attn, "vllm"),
     Drawable("vllm-rocm-backends", drawn_files.vllm_on_rocm, "vllm"),
     Drawable("vllm-backend-capability", drawn_files.vllm_capability, "vllm"),
+    Drawable("vllm-removed-backends", drawn_files.vllm_removed, "vllm"),
+    Drawable("cuda-toolkits", drawn_files.host_compilers, where=drawn_files.nvcc_of),
+    Drawable("torch-windows-exports", drawn_files.windows_exports, "torch", "release"),
+    Drawable("may-bring", drawn_files.brought, version=NEWEST),
 )
 
 
@@ -100,8 +106,7 @@ def drawn(
     """Yield cells of a table, each with the release that it was read of."""
     rows = [row for row in rows_of(TABLES / f"{source.table}.yaml") if source.has in ("", *row)]
     for row in dice.sample(rows, min(count, len(rows))):
-        package = source.package or dice.choice(str(row[source.named]).split())
-        cell = ANY if source.version == ANY else str(row.get(source.version, NEWEST))
+        package, cell = _place(source, row, dice)
         every = index.releases(package)
         usable = [
             each
@@ -114,6 +119,14 @@ def drawn(
         release = dice.choice(releases if cell else releases[-1:])
         for told in source.hold(row, release, index):
             yield f"{package} {release.version} {told.what}".strip(), told
+
+
+def _place(source: Drawable, row: Row, dice: random.Random) -> tuple[str, str]:
+    """Return the package that can refute a row, and its releases as a range or a list."""
+    if source.where is not None:
+        return source.where(row)
+    package = source.package or dice.choice(str(row[source.named]).split())
+    return package, ANY if source.version == ANY else str(row.get(source.version, NEWEST))
 
 
 def _is_meant(version: Version, cell: str) -> bool:

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tools.refresh.drawn_cells import Row, Told, on_platforms, wheels_of, words
+from tools.refresh.drawn_cells import Row, Told, needs_on, on_platforms, wheels_of, words
+from tools.refresh.drawn_sources import backend_names
 from tools.refresh.drawn_texts import texts
+from tools.refresh.names.archive import open_sources
+from tools.refresh.wheel import MEMBER_LIMIT
+from tools.windows_symbols import digest, symbols_of, wheel_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +25,8 @@ _GCC = re.compile(r"__GNUC__ > (\d+)")
 _CLANG = re.compile(r"__clang_major__ >= (\d+)")
 _BACKENDS = re.compile(r"(?:_Backend|AttentionBackendEnum)\.([A-Z][A-Z0-9_]*)")
 _CAPABILITY = re.compile(
-    r'return "(?P<name>\w+)"|def supports_compute_capability.{0,120}?:\n\s{8}return (?P<says>[^#]{4,120}?)\n\n',
+    r'return "(?P<name>\w+)"'
+    r"|def supports_compute_capability.{0,120}?:\n\s{8}return (?P<says>[^#]{4,120}?)\n\n",
     re.DOTALL,
 )
 CAPABILITIES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
@@ -34,6 +39,13 @@ def rocm_libraries(row: Row, release: Release, index: Index) -> Iterator[Told]:
         found = frozenset(f"{match[1]}.{match[2]}" for match in names if match)
         said = words(row["rocm"])
         yield Told("", "rocm", said, said & found)
+
+
+def nvcc_of(row: Row) -> tuple[str, str]:
+    """Return the package of a toolkit's nvcc, and its releases as a range."""
+    major, minor = map(int, str(row["toolkit"]).split("."))
+    package = "nvidia-cuda-nvcc" if major > 12 else f"nvidia-cuda-nvcc-cu{major}"
+    return package, f">={major}.{minor},<{major}.{minor + 1}"
 
 
 def host_compilers(row: Row, release: Release, index: Index) -> Iterator[Told]:
@@ -72,6 +84,32 @@ def vllm_flash_attn(row: Row, release: Release, index: Index) -> Iterator[Told]:
             yield Told("", "modules", said, found)
 
 
+def vllm_removed(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold that a backend that was removed is no member of the enumeration."""
+    name = str(row["name"])
+    for told in backend_names({"names": name}, release, index):
+        yield Told(name, "since", frozenset(), told.found & {name})
+
+
+def windows_exports(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold the set of symbols of a library for Windows by its digest."""
+    wheel = wheel_of(index, "torch", str(release.version))
+    library = str(row["library"])
+    found = symbols_of(b"".join(wheel.chunks(f"torch/lib/{library}.lib", MEMBER_LIMIT)))
+    yield Told(library, "digest", words(row["digest"]), frozenset({digest(found)}))
+
+
+def brought(row: Row, release: Release, index: Index) -> Iterator[Told]:
+    """Hold that a package requires nothing of the stack that the row leaves out."""
+    if wheels_of(release):
+        found = needs_on(index, release, "linux_x86_64") & BROUGHT
+        yield Told("", "brings", found, found & words(row.get("brings")))
+
+
+BROUGHT = frozenset({"torch", "triton", "torchvision", "torchaudio", "torchao", "transformers",
+                     "accelerate", "kernels", "flash-attn", "flash-attn-4"})  # fmt: skip
+
+
 def vllm_on_rocm(row: Row, release: Release, index: Index) -> Iterator[Told]:
     """Hold which backends the platform of ROCm names."""
     text = texts(index, release, "vllm/platforms/rocm.py")
@@ -93,8 +131,6 @@ def vllm_capability(row: Row, release: Release, index: Index) -> Iterator[Told]:
 
 
 def _attention_files(index: Index, release: Release) -> list[str]:
-    from tools.refresh.names.archive import open_sources  # noqa: PLC0415 -- named once, here
-
     sources = open_sources(index.transport, release)
     folder = "vllm/v1/attention/backends/"
     return list(sources.read(p for p in sources.digests if p.startswith(folder)).values())
