@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from fadoctor.binary.offload import read_offload
 from tools.refresh.drawn_cells import Row, Told, needs_on, on_platforms, wheels_of, words
 from tools.refresh.drawn_sources import backend_names
 from tools.refresh.drawn_texts import texts
@@ -19,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tools.refresh.index import Index, Release
+    from tools.refresh.wheel import Wheel
 
-_ROCM = re.compile(r"bitsandbytes/libbitsandbytes_rocm(\d)(\d{1,2})\.(?:so|dll)")
+_ROCM = re.compile(r"bitsandbytes/libbitsandbytes_rocm(\d)(\d{1,2})\.so")
 _GCC = re.compile(r"__GNUC__ > (\d+)")
 _CLANG = re.compile(r"__clang_major__ >= (\d+)")
 _BACKENDS = re.compile(r"(?:_Backend|AttentionBackendEnum)\.([A-Z][A-Z0-9_]*)")
@@ -33,12 +37,24 @@ CAPABILITIES = ("7.0", "7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "10.3", "11.0"
 
 
 def rocm_libraries(row: Row, release: Release, index: Index) -> Iterator[Told]:
-    """Hold that a wheel has a library for each ROCm of a row."""
+    """Hold the GPUs of a row against the bundles of code in each of its libraries."""
     for file in [f for f in wheels_of(release) if "linux_x86_64" in on_platforms(f)][:1]:
-        names = map(_ROCM.fullmatch, index.wheel(file).names)
-        found = frozenset(f"{match[1]}.{match[2]}" for match in names if match)
-        said = words(row["rocm"])
-        yield Told("", "rocm", said, said & found)
+        wheel = index.wheel(file)
+        libraries = {}
+        for name in wheel.names:
+            if match := _ROCM.fullmatch(name):
+                libraries[f"{match[1]}.{match[2]}"] = name
+        for rocm in sorted(words(row["rocm"])):
+            found = gfx_of(wheel, libraries[rocm]) if rocm in libraries else frozenset[str]()
+            yield Told(f"ROCm {rocm}", "gfx", words(row["gfx"]), found)
+
+
+def gfx_of(wheel: Wheel, name: str) -> frozenset[str]:
+    """Return the GPUs that every bundle of a library in a wheel is for."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "library.so")
+        path.write_bytes(b"".join(wheel.chunks(name)))
+        return frozenset(read_offload(path).common)
 
 
 def nvcc_of(row: Row) -> tuple[str, str]:
