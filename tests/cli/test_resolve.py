@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -92,7 +92,7 @@ def test_fix_plans_on_the_answer(run: Run, bench: Bench) -> None:
     assert done.returncode == 1
 
 
-def _asked(bench: Bench, text: str) -> dict[str, str]:
+def _asked(bench: Bench, text: str) -> dict[str, Any]:
     bench.file.write_text(text)
     return {"requirements": str(bench.file), "gpu": "H100", "driver": "580.65",
             "platform": "linux_x86_64", "python_version": "3.12", "glibc": "2.39"}  # fmt: skip
@@ -119,9 +119,7 @@ def test_a_program_asks_as_the_command_does(
     assert any("xformers==0.0.32" in edit.diff for edit in planned.edits)
 
 
-def test_a_program_asks_nobody_unless_told(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_asks_nobody_unless_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.uv("exit 1")
     monkeypatch.setenv("PATH", bench.env["PATH"])
     asked = _asked(bench, "torch\n")
@@ -132,9 +130,7 @@ def test_a_program_asks_nobody_unless_told(
         api.check(resolve=True)
 
 
-def test_a_program_sees_that_nobody_answered(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_sees_that_nobody_answered(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.uv("echo 'Failed to fetch: connection refused' >&2; exit 2")
     monkeypatch.setenv("PATH", bench.env["PATH"])
     report = api.check(**_asked(bench, "torch\n"), resolve=True)

@@ -70,7 +70,10 @@ def test_nothing_is_picked_beside_a_pin_that_the_python_cannot_install(
     """A resolver finds no solution then, so no release comes."""
     found = {}
     for python in (fits, excludes):
-        here = {"python__version": f"{python}.1", "python__abi_tag": f"cp{python.replace('.', '')}"}
+        here: dict[str, Any] = {
+            "python__version": f"{python}.1",
+            "python__abi_tag": f"cp{python.replace('.', '')}",
+        }
         environment = planned(tmp_path, f"{pin}\nbitsandbytes\n", **here)
         found[python] = picks(environment, session().matrix)
     assert found[fits]
