@@ -129,6 +129,8 @@ def _recipes(rows: list[str], name: re.Pattern[str]) -> list[str]:
             text = " " * (len(text) - len(bare) + marks) + bare[marks:]
         elif pair := _SETS.fullmatch(text):
             value = pair[2].strip().strip("\"'").replace('"', "'")
+            if value.count("'") % 2:  # one quote within another: tr -d '"'
+                value = value.replace("'", "")
             text = f'{pair[1].replace("-", "_")}="{value}"'
         else:
             text = ""

@@ -75,4 +75,5 @@ def read(source: Source) -> Configuration:
     intents = (*script.finish(), *given.intents, *started)
     has_image = any(call.name.startswith("modal.Image.") for call in answer.found)
     image = OWN_IMAGE if has_image else ""
-    return Configuration(source.name, KIND, intents, tuple(notes), given.named, image)
+    adapters = tuple(script.adapters)
+    return Configuration(source.name, KIND, intents, tuple(notes), given.named, adapters, image)

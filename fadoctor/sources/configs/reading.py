@@ -54,7 +54,8 @@ def _beside(given: Sequence[Configuration], fence: str) -> Iterator[Configuratio
     tried = 0
     for each in given:
         models = [i.value for i in each.intents if i.name == "config.model"]
-        for model in dict.fromkeys(model for model in models if isinstance(model, str)):
+        named = (model for model in (*models, *each.adapters) if isinstance(model, str))
+        for model in dict.fromkeys(named):
             for kind, base in _OF_MODELS.items():
                 name = os.path.normpath(
                     os.path.join(os.path.dirname(each.file), model, base)  # noqa: PTH118, PTH120

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from fadoctor.syntax.shell_events import Redirection
 
 _INSTALLER = re.compile(
-    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}PIP\w{0,20})"
+    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}(?:PIP|UV|CONDA|MAMBA|POETRY|PDM)\w{0,20})"
     r"[^\n]{0,200}\b(?:install|sync|add|create|update)\b"
 )
 # pip3.11, and what a variable names: $VENV_PIP, ${PYTHON_BIN}

@@ -123,3 +123,11 @@ def test_a_list_in_a_file_within_the_file() -> None:
     manifest = read(given(RAY, "service.yaml"))
     assert wanted(manifest) == {"vllm": "==0.4.3", "transformers": "==4.40.2"}
     assert by_name(manifest)["vllm"].place.line == 7
+
+
+def test_an_installer_that_a_variable_names_is_one() -> None:
+    text = (
+        "UV ?= uv\nAPP=$(shell sed -n 's/^v = //p' a.toml | tr -d '\"')\n\n"
+        "setup: uv # Install\n\t$(UV) pip install torch==2.6.0\n"
+    )
+    assert asked(of(text, "Makefile")) == {"torch": ("==2.6.0", 5)}
