@@ -28,14 +28,16 @@ _COMMANDS = {
     ("llamafactory-cli", "export"): "llamafactory", ("lmf", "train"): "llamafactory",
     ("axolotl", "train"): "axolotl", ("axolotl", "inference"): "axolotl",
     ("trl", "sft"): "trainer", ("trl", "dpo"): "trainer", ("trl", "grpo"): "trainer",
-    ("lmdeploy", "serve"): "server",
+    ("lmdeploy", "serve"): "server", ("aphrodite", "run"): "server",
+    ("infinity_emb", "v2"): "server", ("openllm", "serve"): "server",
+    ("fabric", "run"): "", ("lightning", "run"): "",
     ("trl", "kto"): "trainer", ("trl", "reward"): "trainer", ("trl", "rloo"): "trainer",
 }  # fmt: skip
 """A command and its first word -> the kind whose reader knows the arguments."""
 OPTIONS = "(options)"
 """What stands for a program that a file does not name, before options that it gives it."""
 _ALONE = {
-    OPTIONS: "", "text-generation-launcher": "server",
+    OPTIONS: "", "text-generation-launcher": "server", "text-embeddings-router": "server",
     "lm_eval": "server", "lm-eval": "server", "lmms_eval": "server",
     "lmms-eval": "server", "lighteval": "server", "trtllm-serve": "server",
     "litgpt": "", "oumi": "", "xtuner": "",

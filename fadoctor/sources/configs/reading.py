@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
-from fadoctor.sources.configs import READERS, frameworks
+from fadoctor.sources.configs import READERS, frameworks, loose_keys
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
@@ -86,6 +86,8 @@ def _read(source: Source, kind: str) -> Configuration:
         if reader.recognises(source):
             read: Configuration = reader.read(source)
             return read
+    if loose_keys.recognises(source):
+        return loose_keys.read(source)
     if frameworks.is_silent(source):
         return frameworks.read(source)
     raise UnknownKindError(

@@ -24,6 +24,7 @@ from fadoctor.sources.manifests.install_options import (
     UPGRADE,
     InstallArguments,
     sort_arguments,
+    with_options,
 )
 from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, unmarked
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
@@ -195,8 +196,9 @@ class Installs:
 
     def tool(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> Callable[[], None] | None:
         """Return what carries out a command of a tool other than pip."""
-        if name in {"uv", "poetry", "pdm"} and verb == "add":
-            return lambda: self.pip(rest, is_uv=name == "uv")
+        asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
+        if asked and name in {"uv", "poetry", "pdm"}:
+            return lambda: self.pip(asked, is_uv=name == "uv")
         if (name, verb) in _LOCKS:
             return lambda: self.lock(name, verb, rest)
         if name in _CONDA and verb in {"install", "create"}:

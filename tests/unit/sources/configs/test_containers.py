@@ -260,3 +260,29 @@ def test_a_workflow_says_how_its_model_is_loaded(text: str) -> None:
 def test_a_workflow_without_a_word_of_it_is_another_kind() -> None:
     with pytest.raises(StopIteration):
         read('{"nodes": [{"type": "KSampler", "widgets_values": [1, "fixed"]}]}', "w.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("vllm.service", f"[Service]\nEnvironment=A=b\nExecStart=/opt/v/bin/{SERVE}\n", 3),
+        ("supervisord.conf", f"[program:a]\ncommand={SERVE}\n", 2),
+        ("Procfile", f"web: {SERVE} --port $PORT\n", 1),
+        ("train.def", f"From: x\n%labels\n  a b\n%startscript\n  exec {SERVE}\n", 5),
+        ("run.pbs", f"#PBS -q gpu\n{SERVE}\n", 2),
+        ("w.yaml", f"script:\n  image: x\n  command: [bash]\n  source: |\n    {SERVE}\n", 5),
+        ("run.sh", "fabric run --precision=bf16-true train.py --lr 1\n", 1),
+        ("serve.sh", "aphrodite run m --dtype bfloat16\n", 1),
+    ],
+)
+def test_what_else_starts_a_program(name: str, text: str, line: int) -> None:
+    found = read(text, name)
+    [intent] = [
+        each for each in found.intents if each.name == "config.weights_dtype" and each.written
+    ]
+    assert (intent.value, intent.place.line) == ("bf16", line)
+
+
+def test_another_file_with_a_colon_in_its_lines_is_no_list_of_programs() -> None:
+    with pytest.raises(StopIteration):
+        read(f"web: {SERVE}\n", "notes.conf")

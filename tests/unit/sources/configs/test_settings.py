@@ -155,3 +155,9 @@ def test_short_names_of_flash_attention() -> None:
 )
 def test_keys_of_trainers_without_a_reader(text: str, name: str, value: str) -> None:
     assert facts(text)[name] == value
+
+
+def test_a_precision_of_storage_is_known_and_decides_nothing() -> None:
+    text = "precision: float8_e4m3fn\n"
+    assert read(text).notes == ("train.yaml: recognised: line 1",)
+    assert not facts(text).keys() & {"autocast", "weights_dtype"}
