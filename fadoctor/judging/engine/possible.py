@@ -61,6 +61,7 @@ class _Sorted:
         self._lines = log
         self._log = others
         self.proved: list[Fix] = []
+        self.otherwise: list[Fix] = []
         self.advice: list[Fix] = []
         self.of_others: list[Fix] = []
         self.tried: list[Fix] = []
@@ -76,8 +77,8 @@ class _Sorted:
         aside = aside_of(self._scope, template)
         if truth is Truth.TRUE and can_write(aside, template):
             fix = fitted(written(aside, template, self._shown), aside.environment, aside.matrix)
-            self._keep(fix, template, self.proved)
-        elif truth in (Truth.TRUE, Truth.UNKNOWN):
+            self._keep(fix, template, self.otherwise if template.otherwise else self.proved)
+        elif truth in (Truth.TRUE, Truth.UNKNOWN) and not template.otherwise:
             self._put_open(template, aside, truth)
 
     def _put_open(self, template: FixTemplate, aside: Scope, truth: Truth) -> None:
@@ -124,7 +125,8 @@ def possible_fixes(
             found.put(template)
     by_title: dict[str, Fix] = {}
     asked = _asked(found.waiting, scope)
-    sure = (*found.proved, *asked, *found.advice, *found.of_others)
+    first = found.proved or found.otherwise
+    sure = (*first, *asked, *found.advice, *found.of_others)
     rest = () if sure else _asked(found.waiting_for_others, scope)
     for each in (*sure, *rest, *found.tried):
         # What differs only by a fact that nobody knows reads alike.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate
 
 # os.environ["NAME"] = "value", name: 'value', --name value
-_MARKS = compiled(r"[\"'`\[\]]")
+_QUOTES, _BRACKETS = compiled(r"[\"'`]"), compiled(r"[\[\]]")
 _PAIRED = compiled(r"\s{0,3}[=:]\s{0,3}")
 _OPTION = compiled(r"(--[a-z][a-z0-9-]{1,40}) (?=[\w.])")
 _COMMENTED = compiled(r"^\s{0,20}(?:#|//)")
@@ -46,14 +46,14 @@ def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:
 
 def plainly(text: str) -> str:
     """Return a line with the signs taken out by which shells, Python and YAML differ."""
-    return _OPTION.sub(r"\1=", _PAIRED.sub("=", _MARKS.sub("", text)))
+    return _OPTION.sub(r"\1=", _PAIRED.sub("=", _BRACKETS.sub(" ", _QUOTES.sub("", text))))
 
 
 def _is_done(step: Step, said: Sequence[str]) -> bool:
     if step.kind is StepKind.SET:
         return all(_stands(item, said) for item in step.items)
     if step.kind is StepKind.SETTING:
-        lines = _BESIDE.split(step.text.partition(_LABEL)[2] or step.text)
+        lines = _BESIDE.split(_unlabelled(step.text))
         return all(not _PROSE.search(line) and _stands(line, said) for line in lines)
     if step.kind is StepKind.INSTALL:
         if any(option in _AGAIN for option in step.options):
@@ -61,6 +61,12 @@ def _is_done(step: Step, said: Sequence[str]) -> bool:
         typed = [line for line in said if _INSTALLS.search(line)]
         return all(_stands(item, typed) for item in step.items)
     return False
+
+
+def _unlabelled(text: str) -> str:
+    """Return a setting without the name of its framework, where that stands before it."""
+    rest = text.partition(_LABEL)[2]
+    return rest if rest.startswith("--") or re.search(r"[=:]", rest) else text
 
 
 def _stands(text: str, said: Sequence[str]) -> bool:

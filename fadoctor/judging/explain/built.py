@@ -49,11 +49,10 @@ _TYPED = compiled(
     r"(?im)(?:^|[\s`$>#])(?:uv )?pip3? install (?:-{1,2}[a-z-]{1,30} )"
     r"{0,4}['\"]?(?P<name>[a-z][a-z0-9._-]{1,60}?)(?=$|[\s\"'`\[]|[=<>~!]=)"
 )
-_NONE = frozenset(
-    {"the", "a", "an", "wheel", "wheels", "from", "one", "some", "it", "this", "pip", "uv",
-     "torch", "torchvision", "torchaudio", "ninja", "packaging", "setuptools", "cuda", "cmake",
-     "numpy"}
-)  # fmt: skip
+_NONE = compiled(
+    r"(?:the|an?|wheels?|from|one|some|it|this|pip|uv|torch(?:vision|audio)?|ninja|"
+    r"packaging|setuptools|cuda|cmake|.{0,60}-txt)"
+)
 
 
 def built_in(lines: Sequence[str], matrix: Matrix) -> Fact:
@@ -73,7 +72,7 @@ def _shown(text: str) -> str:
             normal
             for pattern in patterns
             for found in pattern.finditer(text)
-            if (normal := _normal(found["name"])) not in _NONE and not normal.endswith("-txt")
+            if not _NONE.fullmatch(normal := _normal(found["name"]))
         )
         if names:
             (first, count), *others = names.most_common(2)

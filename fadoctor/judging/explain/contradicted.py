@@ -13,7 +13,7 @@ from fadoctor.model.packages import PACKAGES
 if TYPE_CHECKING:
     from fadoctor.judging.engine.judge import Assessment
 
-_WHY = "what the log says of it contradicts its error"
+_WHY = "the log names a release that contradicts the error"
 
 
 def without_contradicted(scope: Scope, own: Assessment | None) -> Scope:
