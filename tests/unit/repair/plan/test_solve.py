@@ -172,7 +172,7 @@ def test_costs_are_compared_field_by_field() -> None:
 def test_a_search_that_gives_up_looks_at_nothing_past_its_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    environment, options = CASES["wrong wheel"]
+    environment, options = CASES["torch too old for the GPU"]
     steps: list[int] = []
     for gives_up in (False, True):
         asked = problem(environment, **options)
@@ -185,6 +185,6 @@ def test_a_search_that_gives_up_looks_at_nothing_past_its_limit(
             return domain(*given)
 
         monkeypatch.setattr(asked, "domain", counted)
-        assert not solve(asked, 6, gives_up=gives_up).complete
+        assert not solve(asked, 8, gives_up=gives_up).complete
         steps.append(taken)
-    assert steps[1] < steps[0]
+    assert steps[1] < steps[0] / 2
