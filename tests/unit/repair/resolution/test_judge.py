@@ -156,6 +156,7 @@ def test_a_helper_that_goes_wrong_from_a_version_on(tmp_path: Path) -> None:
     assert never == {}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("other", ["axolotl\n", "llamafactory\n", "unsloth\n", "tokenizers<0.22\n"])
 def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str) -> None:
     """Whatever bounds it leaves a part of its range: what is so in all of it is so."""
