@@ -20,6 +20,7 @@ add --driver "${INPUT_DRIVER:-}"
 add --requirements "${INPUT_REQUIREMENTS:-}"
 add --config "${INPUT_CONFIG:-}"
 add --python "${INPUT_PYTHON:-}"
+if [ "${INPUT_STRICT:-false}" = true ]; then arguments+=(--strict); fi
 if [ "${INPUT_SMOKE:-false}" != true ]; then arguments+=(--no-smoke); fi
 
 exec "${FADOCTOR:-fadoctor}" check "${arguments[@]}"

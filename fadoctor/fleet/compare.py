@@ -110,8 +110,19 @@ def _follows(key: str, keys: set[str]) -> bool:
     )
 
 
+_BUILD = "the build of "
+"""How a compiled extension's label begins."""
+
+
 def differs(label: str, here: str, there: str) -> str:
     """Return ``driver 550.54 instead of 580.95``, ``no flash-attn instead of 2.8.3``."""
+    if label.startswith(_BUILD):
+        name = label.removeprefix(_BUILD)
+        return (
+            f"no compiled {name} instead of build {there}"
+            if here == NONE
+            else f"build {here} of {name} instead of {there}"
+        )
     if here == NONE:
         return f"no {label.removeprefix('the ')} instead of {there}"
     return f"{label} {here} instead of {there}"

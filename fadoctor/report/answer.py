@@ -14,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver
+from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver, only_reason
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -227,7 +227,9 @@ def _of_gpu(report: Report, gpu: str) -> GpuAnswer:
         return answer
     state = max(map(state_of, half), key=list(State).index, default=State.UNKNOWN)
     if state is State.FAILS:
-        return GpuAnswer(state, f"{name}: no attention works here.", _reasons(half))
+        return GpuAnswer(
+            state, f"{name}: no attention works here{only_reason(half)}.", _reasons(half)
+        )
     tail = {
         State.WORKS: "attention works without it",
         State.UNKNOWN: "whether another attention works is unknown",

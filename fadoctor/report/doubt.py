@@ -35,12 +35,21 @@ def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
     return bool(open_) and all(DRIVER_NOT_GIVEN in each.detail for each in open_)
 
 
+def only_reason(verdicts: Sequence[Verdict]) -> str:
+    """Return after a colon the one reason of cells that no rule decides; "" where a rule does."""
+    details = {each.detail for each in verdicts if each.detail}
+    if len(details) != 1 or any(each.because for each in verdicts):
+        return ""
+    return f": {printable(details.pop(), _REASON_LIMIT).rstrip('.')}"
+
+
 def why_no_advice(report: Report) -> str:
     """Return why nothing is recommended for the GPUs of a table."""
     of_torch = [each for each in report.verdicts if each.backend is Backend.SDPA_MATH]
-    if of_torch and all(each.outcome is Predicted.FAILS for each in report.verdicts):
+    is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
+    if of_torch and all(each.outcome is Predicted.FAILS for each in report.verdicts) and is_wrong:
         return "Nothing works yet: first repair what is wrong below."
-    if any(each.severity is not Severity.NOTE for each in report.findings):
+    if is_wrong:
         return "No recommendation yet: first repair what is wrong below."
     torch = report.environment.get("torch.version")
     if isinstance(torch, Unknown):

@@ -56,7 +56,7 @@ _VERIFIED = {
     "reproduced": "reproduced by running it",
     "reported": "reported by others, not reproduced",
 }
-_SAFE = " (what worked before keeps working)"
+_SAFE = "safe: what worked before keeps working"
 _CASE_WORDS = (
     ("found", {Outcome.FAIL}),
     ("not found", {Outcome.PASS, Outcome.NOT_APPLICABLE}),
@@ -185,12 +185,13 @@ def _repairs(rule: Rule, knowledge: Knowledge) -> Iterator[Block]:
         return
     if len(rule.fixes) > 1:
         yield Paragraph(spans("The best one first."))
-    for fix in rule.fixes:
+    # What certain logs alone call for helps few who come to the page.
+    for fix in sorted(rule.fixes, key=lambda each: bool(each.logged)):
         yield from _repair(rule, fix, knowledge)
 
 
 def _repair(rule: Rule, fix: FixTemplate, knowledge: Knowledge) -> Iterator[Block]:
-    yield Heading(fix.title + (_SAFE if fix.safety is Safety.SAFE else ""), 3)
+    yield Heading(fix.title, 3)
     commands = [line for step in fix.steps for line in _typed(step)]
     if commands:
         yield PageCommand(tuple(commands))
@@ -201,7 +202,9 @@ def _repair(rule: Rule, fix: FixTemplate, knowledge: Knowledge) -> Iterator[Bloc
         words = ConditionWords(with_rows(rule, fix), explains=False).condition(fix.when)
         rest.append(Item(spans("offered only where:"), words))
     if fix.logged:
-        rest.append(Item(spans("offered only where the log has certain words")))
+        rest.append(Item(spans("offered only for logs that name the program or setting")))
+    if fix.safety is Safety.SAFE:
+        rest.append(Item(spans(_SAFE)))
     if fix.side_effects:
         rest.append(Item(spans(f"side effects: {fix.side_effects}")))
     if rest:

@@ -62,6 +62,7 @@ def _one_line(page: Paper, report: Report) -> str:
     parts = [page.mark((mark, plain)), *(each.sentence for each in answers[:_ANSWERS_SHOWN])]
     if report.recommendation is not None:
         parts.append(f"{_use(report)}.")
+    parts += report.not_looked[:1]
     parts += [f"Assumed: {overlay}." for overlay in report.overlays]
     parts += [f"Rule {error.rule_id} broke: {error.reason}." for error in report.rule_errors]
     total = report.summary

@@ -98,6 +98,14 @@ PERSONS = {
 }  # fmt: skip
 
 
+def of_any_machine(text: str) -> str:
+    """Return a screen without what it says of this machine: its interpreter and its system."""
+    text = re.sub(r"(?m)^/\S+ is a pyenv shim; the real interpreter is\n\S+\n", "", text)
+    text = re.sub(r"Environment: \S+ \(python on PATH\)", "Environment: python on PATH", text)
+    text = re.sub(r"linux_x86_64, glibc \S+, Python [\d.]+(?:, container \w+)?", "a system", text)
+    return re.sub(r"(?m)^  Packages: numpy \S+$", "  Packages: none of the stack", text)
+
+
 @pytest.mark.parametrize("name", PERSONS)
 def test_the_first_screen_has_the_answer(name: str, run: Run, tmp_path: Path) -> None:
     person = PERSONS[name]
@@ -109,7 +117,7 @@ def test_the_first_screen_has_the_answer(name: str, run: Run, tmp_path: Path) ->
     found = run(*person.argv, env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert found.returncode == person.code, found.stderr
     text = re.sub(r"Rules \S+, fadoctor \S+\.", "Rules 0, fadoctor 0.", found.stdout)
-    text = text.replace(str(ROOT), "~/fadoctor")
+    text = of_any_machine(text.replace(str(ROOT), "~/fadoctor"))
     first = "\n".join(text.splitlines()[:SCREEN])
     assert [words for words in person.says if words not in first] == []
     path = GOLDEN / f"{name}.txt"

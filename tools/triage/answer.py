@@ -7,11 +7,11 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.report import markdown
 from fadoctor.report.explanation_text import silence_of
 from tools.triage.event import COMMAND
+from tools.triage.reading import is_an_example, may_be_a_namesake, speaks_of_the_field
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Explanation
@@ -39,10 +39,6 @@ _ALIVE = re.compile(
     r"|(?<=:)/(?=/)|(?<=[Ww]{3})\.(?=[0-9A-Za-z])"  # an address
     r"|(?<=[0-9a-f]{6})(?=[0-9a-f]{1,34}\b)"  # a commit
 )
-_TOLD, _FIELD = "told-words", "stack"
-"""The table of words that people use, and those of the field in it."""
-_READ = 200_000
-"""Characters of an issue that are looked at for words; GitHub allows fewer."""
 _APART = "\N{ZERO WIDTH SPACE}"
 
 
@@ -69,29 +65,22 @@ def answer_to(explanation: Explanation, text: str, *, asked: bool) -> Answer | N
 
     Unasked, only a certain cause or one question about a probable one is worth a comment. A
     question needs a program of the field in the text: what Docker refuses on a machine without a
-    GPU no report of an environment settles. Whoever asked gets what there is.
+    GPU no report of an environment settles. So does a message that a namesake's module gives, too.
+    Nobody needs an answer to a message that a wish quotes. Whoever asked gets what there is.
     """
     first = _worst_first(explanation)
+    if first is not None and not asked and _is_of_others(first, text):
+        return None
     if first is not None and (asked or first.confidence is Confidence.HIGH):
         return _answer(Kind.CAUSE, first.rule_id, defused(markdown.render(explanation)))
     is_open = first is not None and first.severity is Severity.ERROR and not explanation.log.named
-    if first is not None and is_open and (asked or _speaks_of_the_field(text)):
+    if first is not None and is_open and (asked or speaks_of_the_field(text)):
         words = f"This may be: {first.title}. {_QUESTION}"
         return _answer(Kind.QUESTION, first.rule_id, defused(words))
     if asked:
         words = f"{silence_of(explanation)} {_QUESTION}"
         return _answer(Kind.NOT_RECOGNISED, "", defused(words))
     return None
-
-
-def _speaks_of_the_field(text: str) -> bool:
-    """Return whether a text names torch, CUDA, or a program that computes attention."""
-    rows = load_knowledge().tables[_TOLD].rows
-    return any(
-        re.search(str(row["pattern"]), text[:_READ], re.IGNORECASE)
-        for row in rows
-        if row["name"] == _FIELD
-    )
 
 
 def defused(text: str) -> str:
@@ -107,6 +96,10 @@ def digest_of(body: str) -> str:
     """Return the hash in a comment's mark; empty where it is none of ours."""
     found = MARK.search(body)
     return found[1] if found else ""
+
+
+def _is_of_others(finding: Finding, text: str) -> bool:
+    return may_be_a_namesake(finding, text) or is_an_example(finding, text)
 
 
 def _worst_first(explanation: Explanation) -> Finding | None:

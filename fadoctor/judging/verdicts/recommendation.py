@@ -34,7 +34,7 @@ PREFERRED_BACKENDS = tuple(map(Backend, PREFERRED))
 _DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
 _REASON_LIMIT = 4
 _GPUS_NAMED = 4
-_DOUBT = "; not verified for the installed versions"
+_DOUBT = "; not verified for these versions"
 """Said where the cells of what is recommended are unknown: the hardware alone is no promise."""
 
 

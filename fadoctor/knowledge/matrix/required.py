@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 PLATFORMS = "requirement-platforms"
-_NO_TABLE = "no table says what it requires"
+_NO_TABLE = "its requirements are in no table"
 
 
 def required(

@@ -13,6 +13,7 @@ from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
+from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.model.rules_version import rules_version
@@ -152,7 +153,7 @@ class _Planning:
         self.wishes = wishes_of(
             Kernels(environment, session.matrix),
             before.verdicts,
-            found_ids(self.findings),
+            found_ids(f for f in self.findings if f.severity is not Severity.NOTE),
             WishRequest(question.want, question.keep, question.allow_build, question.no_hub),
         )
         self.wishes = hoping(self.wishes, Kernels(environment, session.matrix))

@@ -36,6 +36,14 @@ PLATFORMS = {
 }
 """Names that ``--platform`` takes -> host.os and host.machine."""
 
+_LONG_NAMES = (
+    (re.compile(r"manylinux\w{0,16}?_(x86_64|aarch64)"), "linux_{}"),  # manylinux_2_28_x86_64
+    (re.compile(r"macosx_\d{1,3}_\d{1,3}_(arm64)"), "macosx_{}"),  # macosx_14_0_arm64
+    (re.compile(r"linux/(?:amd64|x86_64)()"), "linux_x86_64{}"),  # as Docker says it
+    (re.compile(r"linux/(?:arm64|aarch64)()"), "linux_aarch64{}"),
+)
+"""How wheels and Docker call the same platforms."""
+
 
 def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix) -> Environment:
     """Return the environment as assumed; UsageError for a value that cannot be."""
@@ -188,7 +196,16 @@ def _refuse_off_linux(glibc: str, facts: dict[str, Fact]) -> None:
         raise UsageError(f"--glibc {printable(glibc, 40)}: only Linux has a glibc")
 
 
-def _platform_facts(name: str, facts: dict[str, Fact]) -> dict[str, Fact]:
+def _platform_name(asked: str) -> str:
+    """Return the name of the table for the tag of a wheel or a platform of Docker."""
+    for pattern, name in _LONG_NAMES:
+        if found := pattern.fullmatch(asked):
+            return name.replace("{}", found[1])
+    return asked
+
+
+def _platform_facts(asked: str, facts: dict[str, Fact]) -> dict[str, Fact]:
+    name = _platform_name(asked)
     if name not in PLATFORMS:
         raise UsageError(f"--platform {printable(name, 40)}: must be one of {', '.join(PLATFORMS)}")
     current = facts.get("host.platform")

@@ -48,6 +48,28 @@ def test_no_question_where_no_program_of_the_field_is_named() -> None:
     assert found.kind is Kind.QUESTION
 
 
+def test_a_module_of_a_namesake_gets_no_comment() -> None:
+    """An issue of a solver that is called triton, too, was told to install torch's."""
+    text = "I built it with cmake.\n\n    ModuleNotFoundError: No module named 'triton'\n"
+    assert answer(text) is None
+    found = answer(f"{text}\nThe node of ComfyUI is red.")
+    assert found is not None
+    assert found.rule_id == "triton-missing"
+    assert answer(text, asked=True) is not None
+
+
+@pytest.mark.parametrize("said", ["such as", "for example:", "e.g.", "例如"])
+def test_a_wish_that_quotes_a_message_gets_no_comment(said: str) -> None:
+    """A request for labels of GPUs quoted a refusal, and was told to use float16."""
+    message = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+    wish = (
+        f"Show what a GPU supports\n\nThe scheduler should know it, {said}\n\n```\n{message}\n```"
+    )
+    assert answer(wish) is None
+    assert answer(wish, asked=True) is not None
+    assert answer(wish.replace(said, "I get")) is not None
+
+
 def test_whoever_asked_gets_an_answer() -> None:
     found = answer(OTHER, asked=True)
     assert found is not None

@@ -103,11 +103,13 @@ apt install driver
     - `host.os` is one of `linux`, `windows`
 - side effects: The machine restarts.
 
-### Install a torch that is content with it (what worked before keeps working)
+### Install a torch that is content with it
 
 ```sh
 pip install --no-deps --index-url https://example.org/whl torch==2.6.0 triton
 ```
+
+- safe: what worked before keeps working
 
 ## How to check
 
@@ -439,3 +441,11 @@ def test_no_page_shows_a_hole_in_a_sentence() -> None:
             section = page.partition("## Other forms of the message")[2].partition("\n## ")[0]
             prose = re.sub(r"``[^`]*(?:`[^`]+)*``|`[^`]*`", "", section)
             assert not re.search(r"\{\w+\}", prose), rule_id
+
+
+def test_a_repair_for_certain_logs_comes_last(tmp_path: Path, full: dict[str, str]) -> None:
+    """The first repair of a GPU that is too old was a switch of vLLM, for everybody."""
+    text = FULL.replace("    side_effects:", "    logged: [vllm]\n    side_effects:")
+    lines = linked_markdown(tmp_path, "driver-behind", **{**full, "area__driver_behind": text})
+    assert lines.index("content with it") < lines.index("Install a newer driver")
+    assert "- offered only for logs that name the program or setting" in lines

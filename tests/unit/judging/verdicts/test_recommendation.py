@@ -174,7 +174,7 @@ def test_what_is_not_known_to_run_is_not_promised() -> None:
     doubt = structs.replace(failing(Backend.FA2), predicted=Predicted.UNKNOWN)
     found = recommend(kernels(on("8.0")), [doubt])
     assert found is not None
-    assert found.why.endswith("; not verified for the installed versions.")
+    assert found.why.endswith("; not verified for these versions.")
     works = structs.replace(doubt, predicted=Predicted.WORKS)
     passed = structs.replace(doubt, measured=Measured.PASSED)
     for verdict in (works, passed):

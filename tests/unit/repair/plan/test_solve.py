@@ -19,7 +19,8 @@ from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.hub_route import opens_route
 from fadoctor.repair.plan.shortfall import best_answers, count_lost, count_missed, failures
 from fadoctor.repair.plan.solve import solve, solve_wishes
-from fadoctor.repair.plan.wishes import HALF, HUB, wanted_of_hub
+from fadoctor.repair.plan.wished_names import HUB
+from fadoctor.repair.plan.wishes import HALF, wanted_of_hub
 from tests.unit.repair.plan.problems import golden, problem, with_package
 
 if TYPE_CHECKING:

@@ -233,7 +233,24 @@ def test_an_assumed_platform(matrix: Matrix, name: str) -> None:
     assert found.overlays == (f"--platform {name}",)
 
 
-@pytest.mark.parametrize("name", ["linux", "LINUX_X86_64", "win32", "x" * 10_000, " "])
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("manylinux_2_28_x86_64", "linux_x86_64"),
+        ("manylinux2014_aarch64", "linux_aarch64"),
+        ("macosx_14_0_arm64", "macosx_arm64"),
+        ("linux/amd64", "linux_x86_64"),
+        ("linux/arm64", "linux_aarch64"),
+    ],
+)
+def test_a_platform_as_wheels_and_docker_call_it(matrix: Matrix, asked: str, name: str) -> None:
+    """A Mac's `macosx_14_0_arm64`, copied from a wheel, was refused."""
+    assert states(applied(matrix, platform=asked), "host.platform") == [name]
+
+
+@pytest.mark.parametrize(
+    "name", ["linux", "manylinux_x86", "macosx_arm", "LINUX_X86_64", "win32", "x" * 10_000, " "]
+)
 def test_an_unknown_platform(matrix: Matrix, name: str) -> None:
     with pytest.raises(UsageError, match="must be one of linux_x86_64, ") as caught:
         applied(matrix, platform=name)
