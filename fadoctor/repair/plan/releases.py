@@ -130,7 +130,7 @@ class Releases:
     def every(self, package: str) -> tuple[Choice, ...]:
         """Return all releases of a package, newest first."""
         if package not in self._all and package in TABLED_FRAMEWORKS:
-            self._all[package] = tuple(as_later_ones(self._frameworks(package)))
+            self._all[package] = tuple(self._frameworks(package))
         if package not in self._all:
             table, columns = RELEASES[package]
             rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
