@@ -160,6 +160,8 @@ class Releases:
         }
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
             needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
+            if package not in COMPILED_BESIDE:
+                needs.setdefault(TORCH, "")  # older releases have it in an extra
             if TORCH in needs:
                 facts = released(package, version)
                 facts[f"{package}.requires"] = Known(needs, AFTER)

@@ -115,3 +115,10 @@ def test_on_amd_no_file_for_cuda_is_called_for(name: str) -> None:
     assert any(
         each.startswith(f"{name}: PyPI has it for CUDA alone") for each in found.proof.unknown
     )
+
+
+def test_a_framework_whose_torch_is_in_an_extra_can_be_asked_for() -> None:
+    changed = _changed(_asked("llamafactory==0.9.3"))
+    assert changed["llamafactory"] == "0.9.3"
+    assert changed["transformers"] == "4.52.4"
+    assert "torch" in changed
