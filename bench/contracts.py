@@ -7,7 +7,7 @@ made, which tells the fixed costs. States: nothing is known (`cold`), sources ar
 is (`modules`), the tables of released packages are used and nothing is kept (`shipped`, with PYTHON
 only), an answer is kept (`warm`). Printed are the least processor and wall times, with those of
 child processes, how many times as long as reading the knowledge base that is, and how many files
-were parsed. Bars: cold 6 s, modules and shipped 400 ms, warm 60 ms, of processor time.
+were parsed. Bars: cold 3 s, modules and shipped 400 ms, warm 60 ms, of processor time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Ask = Callable[[bool], NameAnswer]
     T = TypeVar("T")
 
-BARS_S = {"cold": 6.0, "modules": 0.4, "shipped": 0.4, "warm": 0.06}
+BARS_S = {"cold": 3.0, "modules": 0.4, "shipped": 0.4, "warm": 0.06}
 FILES = 120
 """Of the small stack."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools.refresh.ledger import Held, read
+from tools.refresh.unheld import group_of_tables, groups
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge, Table
@@ -25,8 +26,9 @@ counts once for each release that was read, however often that was done.
 * *drawn*: a test drew the row by the day, and read its source: `python -m tools.refresh.drawn`,
   and `tests/tools/test_drawn_names.py`.
 * Rows that a program derives were read from the source when they were written. That is not counted.
-* Of a table without a figure no program holds a cell against its source. Its rows have references.
-
+* No program holds a cell of a table without a figure. Its rows have references, and the last column
+  says what they lead to:
+{groups}
 A wrong cell is repaired in the table; the ledger keeps the figure until the cell is held again.
 
 """
@@ -50,15 +52,18 @@ def render(knowledge: Knowledge) -> str:
         _COLUMNS,
         "|---|--:|--:|---|--:|--:|---|---|\n",
     ]
+    reasons = group_of_tables()
     for name, table in tables:
-        lines.append(_row(name, table, held[name], is_derived=name in derived))
-    return _HEAD + "".join(lines)
+        is_derived = name in derived or _is_of_names(name)
+        reason = reasons.get(name, "-")
+        lines.append(_row(name, table, held[name], "a program" if is_derived else "people", reason))
+    told = "".join(f"  * *{name}*: {each['why']}\n" for name, each in groups().items())
+    return _HEAD.replace("{groups}", told) + "".join(lines)
 
 
-def _row(name: str, table: Table, held: list[Held], *, is_derived: bool) -> str:
-    made = "a program" if is_derived or name.startswith("name-") or _is_of_names(name) else "people"
+def _row(name: str, table: Table, held: list[Held], made: str, reason: str) -> str:
     cells = sum(1 for row in table.rows for column in table.columns if column in row)
-    told = ["-", "-", "-", "-"]
+    told = ["-", "-", "-", reason]
     if held:
         how = ", ".join(sorted({each.how for each in held}))
         told = [
@@ -70,4 +75,7 @@ def _row(name: str, table: Table, held: list[Held], *, is_derived: bool) -> str:
 
 
 def _is_of_names(name: str) -> bool:
-    return name in ("names-asked", "names-attributes", "names-bases", "names-given", "names-read")
+    return name in (
+        "names-asked", "names-attributes", "names-bases", "names-given", "names-read",
+        "name-bounds", "torch-windows-exports", "torch-windows-symbols",
+    )  # fmt: skip

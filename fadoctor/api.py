@@ -49,6 +49,7 @@ def check(
     glibc: str = "",
     python_version: str = "",
     platform: str = "",
+    resolve: bool = False,
     smoke: bool = False,
     thorough: bool = False,
     cache: bool = True,
@@ -59,12 +60,14 @@ def check(
 
     `target` is an interpreter or the folder of an environment; without one it is the interpreter
     that runs this program. With `smoke`, attention is run by a process of the target's interpreter.
+    With `resolve`, uv or pip is asked which releases `requirements` install; that uses the network.
     """
     from fadoctor.interfaces.commands import run
     from fadoctor.interfaces.commands.request import ProgramRequest
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     return run.check(what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules)
 
 
@@ -83,16 +86,21 @@ def facts(
     glibc: str = "",
     python_version: str = "",
     platform: str = "",
+    resolve: bool = False,
     thorough: bool = False,
     cache: bool = True,
     rules: Names = (),
 ) -> FactsResult:
-    """Return everything that was read; the other functions take it as their `facts`."""
+    """Return everything that was read; the other functions take it as their `facts`.
+
+    With `resolve`, uv or pip is asked which releases come; this uses the network.
+    """
     from fadoctor.interfaces.commands import run
     from fadoctor.interfaces.commands.request import ProgramRequest
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     return run.facts(what, thorough=thorough, cache=cache, rules=rules)
 
 
@@ -159,16 +167,21 @@ def plan(
     glibc: str = "",
     python_version: str = "",
     platform: str = "",
+    resolve: bool = False,
     ignore: Names = (),
     rules: Names = (),
 ) -> PlanResult:
-    """Return the smallest change that ends in a working environment; nothing is carried out."""
+    """Return the smallest change that ends in a working environment; nothing is carried out.
+
+    With `resolve`, uv or pip is asked which releases come; this uses the network.
+    """
     from fadoctor.interfaces.commands import run
     from fadoctor.interfaces.commands.plan import PlanRequest
     from fadoctor.interfaces.commands.request import ProgramRequest, names
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     wanted = PlanRequest(names(want, "want"), names(keep, "keep"), allow_build, installer,
                          names(ignore, "ignore"), verify, no_hub)  # fmt: skip
     return run.plan(what, wanted, rules=rules)

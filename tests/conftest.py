@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ settings.register_profile("patient", settings(), deadline=None, max_examples=exa
 settings.load_profile("patient")
 
 keep_knowledge()
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers have a core each, torch's tensors are small
 
 _INHERITED: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
 if hasattr(signal, "SIGHUP"):
@@ -104,6 +107,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `sampled`, run each fourth set of parameters; the others are long.
+
+    They come in the order in which they are written: other plugins mix them after this.
+    """
+    counts: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        if marker is not None:
+            name = item.nodeid.partition("[")[0]
+            if counts[name] % marker.kwargs.get("every", 4):
+                item.add_marker(pytest.mark.long)
+            counts[name] += 1
 
 
 @pytest.hookimpl(optionalhook=True)

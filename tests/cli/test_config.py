@@ -300,6 +300,7 @@ def test_the_variable_that_was_advised_for_it(told: Callable[..., Told]) -> None
 TRAINER = "output_dir: out\nper_device_train_batch_size: 1\nmodel_name_or_path: Qwen/Qwen2.5-7B\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "arguments", "facts", "rule", "severity"),
     [

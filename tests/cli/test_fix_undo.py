@@ -127,6 +127,7 @@ def test_options_that_say_two_things(
     assert words in result.stderr
 
 
+@pytest.mark.long
 def test_ctrl_c_under_the_lock_before_anything_was_written(tmp_path: Path) -> None:
     """It said that there is nothing to undo, and left with 1."""
     folder = (tmp_path / "env").resolve()
@@ -166,6 +167,7 @@ def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> No
     assert sum(times for answer, times in found.items() if "half written" in answer) == 2, found
 
 
+@pytest.mark.sampled
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ FACTS = Path(__file__).parents[1] / "golden" / "linux-4090-wheel-mismatch" / "fa
 pytestmark = pytest.mark.skipif(bool(INSTALLED), reason="an installed command is never forked")
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("arguments", "given"),
     [

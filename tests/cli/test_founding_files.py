@@ -44,6 +44,7 @@ def told(run: Run, tmp_path: Path) -> Tell:
     return tell
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "gpu", "packages", "first", "repair"),
     [
@@ -71,6 +72,7 @@ def test_the_first_line_says_that_it_fails(
     assert repair in text[text.index("error: ") :].partition("fix: ")[2]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("name", "gpu", "packages", "changed"),
     [

@@ -117,6 +117,7 @@ def test_a_table_says_the_same_at_every_width_and_fits(run: Run) -> None:
     assert ids - {line.split(" ")[0] for line in told["80"].splitlines()} == set()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"FORCE_COLOR": "1"}])
 def test_a_table_has_colour_only_as_we_say(run: Run, env: dict[str, str]) -> None:
     """rich knows variables of its own, and another release others."""

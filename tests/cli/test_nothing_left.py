@@ -130,6 +130,7 @@ def test_installer_of_rules(started: Started, name: str) -> None:
         assert list(started.temporary.iterdir()) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", _SIGNALS)
 def test_step_of_a_fix(started: Started, tmp_path: Path, name: str) -> None:
     broken_environment(tmp_path / "env", delay=0.5)

@@ -111,6 +111,7 @@ MANIFESTS = (
 )
 
 
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize(
     "gpu", ["H100", *(pytest.param(gpu, marks=pytest.mark.long) for gpu in ("V100", "RTX 5090"))]
 )
@@ -176,6 +177,7 @@ def test_no_environment_need_be_here(run: Run, file: Path, tmp_path: Path) -> No
     assert "xformers-torch-mismatch" in done.stdout
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("wanted", "severity", "code"),
     [

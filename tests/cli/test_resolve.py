@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
+
+from fadoctor import api
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +90,53 @@ def test_fix_plans_on_the_answer(run: Run, bench: Bench) -> None:
     done = run("fix", *options, "--want", "xformers", env=bench.env)
     assert "+xformers==0.0.32" in done.stdout
     assert done.returncode == 1
+
+
+def _asked(bench: Bench, text: str) -> dict[str, Any]:
+    bench.file.write_text(text)
+    return {"requirements": str(bench.file), "gpu": "H100", "driver": "580.65",
+            "platform": "linux_x86_64", "python_version": "3.12", "glibc": "2.39"}  # fmt: skip
+
+
+def test_a_program_asks_as_the_command_does(
+    run: Run, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Facts that a resolver decided are judged later, without asking again."""
+    bench.uv("echo torch==2.8.0; echo xformers==0.0.31; echo triton==3.4.0")
+    options = bench.options("torch\nxformers\n")
+    printed = run("facts", *options, "--resolve", env=bench.env)
+    monkeypatch.setenv("PATH", bench.env["PATH"])
+    asked = _asked(bench, "torch\nxformers\n")
+    read = api.facts(**asked, resolve=True)
+    told = json.loads(printed.stdout)["facts"]
+    for name in ("torch.version", "xformers.version", "triton.version", "packages.resolved"):
+        assert msgspec.to_builtins(read.facts[name]) == told[name]
+    assert len(bench.asked.read_text().splitlines()) == 4  # a version and a question, twice
+    later = api.check(facts=read)
+    assert "xformers-torch-mismatch" in {each.rule_id for each in later.findings}
+    assert later.findings == api.check(**asked, resolve=True).findings
+    planned = api.plan(**asked, resolve=True, want="xformers")
+    assert any("xformers==0.0.32" in edit.diff for edit in planned.edits)
+
+
+def test_a_program_asks_nobody_unless_told(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.uv("exit 1")
+    monkeypatch.setenv("PATH", bench.env["PATH"])
+    asked = _asked(bench, "torch\n")
+    for call in (api.check, api.facts, api.plan):
+        call(**asked)
+    assert not bench.asked.exists()
+    with pytest.raises(UsageError, match="belongs to --requirements"):
+        api.check(resolve=True)
+
+
+def test_a_program_sees_that_nobody_answered(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.uv("echo 'Failed to fetch: connection refused' >&2; exit 2")
+    monkeypatch.setenv("PATH", bench.env["PATH"])
+    report = api.check(**_asked(bench, "torch\n"), resolve=True)
+    found = report.environment["packages.resolved"]
+    assert isinstance(found, Unknown)
+    assert "connection refused" in found.reason
 
 
 @pytest.mark.network

@@ -126,6 +126,17 @@ def test_show_with_facts_says_why_and_why_not(run: Run) -> None:
     )
 
 
+def test_show_with_facts_assumes_a_gpu_and_a_driver(run: Run) -> None:
+    facts = ("--facts", str(GOLDEN / "linux-a100-healthy" / "facts.json"))
+    old = run("rules", "show", "gpu-too-old-fa2", *facts, "--gpu", "V100").stdout
+    assert "gpu[0]: found\n" in old
+    assert "- gpu[0].compute_capability is 7.0 (--gpu V100" in old
+    driver = run("rules", "show", "driver-too-old", *facts, "--driver", "450.80.02").stdout
+    assert ": found\n" in driver
+    (line,) = refused(run, "show", "gpu-too-old-fa2", "--gpu", "V100")
+    assert "add --facts FILE" in line
+
+
 def test_show_with_facts_hides_credentials(run: Run) -> None:
     document = json.loads((GOLDEN / "linux-a100-healthy" / "facts.json").read_text())
     document["facts"]["driver.version"]["source"] = "https://kim:s3cr3tpassw0rd@example.org"

@@ -39,6 +39,7 @@ def is_well(done: subprocess.CompletedProcess[bytes]) -> bool:
     return done.returncode in (0, 1, 2, 3) and b"internal" not in said and b"Traceback" not in said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
@@ -59,6 +60,7 @@ def test_standard_input_that_is_closed(tmp_path: Path, line: str, code: int, wor
     assert words in done.stderr.decode()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("where", ["2>/dev/full", "2>&-"])
 @pytest.mark.parametrize(
     ("line", "code"),
@@ -140,6 +142,7 @@ def named(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", [*FORMATS, "fleet", "frames"])
 def test_an_environment_whose_name_is_not_utf8(named: Path, form: str) -> None:
     """JSON, jsonl and frames were UnicodeEncodeErrors."""
@@ -151,6 +154,7 @@ def test_an_environment_whose_name_is_not_utf8(named: Path, form: str) -> None:
         assert json.loads(done.stdout)["target"]["label"].endswith("n\ufffd\ufffd")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", FORMATS)
 def test_logs_and_manifests_whose_names_are_not_utf8(named: Path, form: str) -> None:
     log = shell(f"F explain --format {form} n*.log", named)
@@ -163,6 +167,7 @@ def test_logs_and_manifests_whose_names_are_not_utf8(named: Path, form: str) -> 
         done.stdout.decode("utf-8")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "line",
     [

@@ -38,6 +38,7 @@ def test_pipes_and_no_color_get_no_escapes(run: Run, stack: Path) -> None:
     assert "\x1b[" in run(*BASE, str(stack), "--color", "always").stdout
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("env", "coloured"),
     [
@@ -63,6 +64,7 @@ def test_an_ascii_locale_gets_ascii(run: Run, stack: Path) -> None:
     assert "x error: The GPU is too old for FlashAttention-2" in result.stdout
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_documents_are_utf_8_whatever_the_locale(run: Run, stack: Path, form: str) -> None:
     """An ASCII locale ended in an internal error."""
@@ -150,6 +152,7 @@ def test_a_closed_standard_output_is_one_line_and_wrong_usage(stack: Path, what:
     assert result.stderr == "fadoctor: standard output is closed: nothing could be printed\n"
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize(
     ("line", "code", "said"),

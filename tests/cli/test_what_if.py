@@ -57,6 +57,7 @@ def test_a_gpu_and_a_configuration_suffice(
     assert report["recommendation"]["backend"] == "sdpa-efficient"
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("gpu", ["A100", "H100", "L4", "RTX 4090", "B200"])
 def test_a_gpu_that_is_new_enough(run: Run, empty: Path, gpu: str) -> None:
     base = ("check", "--python", str(empty), "--gpu", gpu)
@@ -67,6 +68,7 @@ def test_a_gpu_that_is_new_enough(run: Run, empty: Path, gpu: str) -> None:
     assert run(*base, "--driver", "580.65.06", "--strict").returncode == 3
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("gpu", ["V100", "T4", "A100", "H100"])
 def test_a_cpu_build_is_one_finding_and_the_table_still_answers(
     run: Run, cpu: Path, gpu: str
@@ -98,6 +100,7 @@ def test_what_is_installed_is_what_the_table_is_about(run: Run, tmp_path: Path) 
     assert versions == {"2.6.0"}
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("gpu", "words"),
     [

@@ -17,7 +17,7 @@ EXAMPLES = _FENCE.findall(PAGE.read_text(encoding="utf-8"))
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,16 @@ def test_an_example_runs(
     monkeypatch.chdir(tmp_path)
     shutil.copy(FACTS, "facts.json")
     Path("requirements.txt").write_text("torch==2.7.1\nflash-attn==2.8.3\n")
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\necho torch==2.7.1\necho flash-attn==2.8.3\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{uv.parent}:/usr/bin:/bin")
     names: dict[str, object] = {}
     exec(compile(EXAMPLES[number], str(PAGE), "exec"), names)  # noqa: S102 -- our own page
-    said = {0: "V100", 2: "The GPU is too old", 3: "no/such/environment", 5: "gpu-too-old-fa2"}
+    said = {0: "V100", 2: "Known", 3: "The GPU is too old", 4: "no/such/environment",
+            6: "gpu-too-old-fa2"}  # fmt: skip
 
     assert said.get(number, "") in capsys.readouterr().out
-    if number == 4:
+    if number == 5:
         assert "<table>" in str(names["html"])

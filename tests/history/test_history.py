@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).with_name("history.txt")
 
 
+@pytest.mark.sampled
 def test_the_table_is_what_it_was(releases: Mapping[str, Cells]) -> None:
     text = render(releases)
     if os.environ.get("FADOCTOR_UPDATE_GOLDEN") == "1":

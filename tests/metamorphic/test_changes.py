@@ -32,8 +32,8 @@ EVERY = 4
 FEWEST = 150
 """Least number of logs that are changed: fewer would say little."""
 
-A_FEW = 10
-"""Of these logs each tenth one is changed where nobody asked for all."""
+A_FEW = 30
+"""Of these logs each thirtieth one is changed where nobody asked for all."""
 
 SLACK = 0.1
 """By how much the share of a few may lie below that of all."""

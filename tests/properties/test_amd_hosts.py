@@ -66,6 +66,7 @@ def wrong(environment: Environment) -> list[str]:
     return [text for text in said if CUDA.search(text)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("part", range(4))
 def test_no_rule_gives_one(part: int) -> None:
     """Every case of every rule, with an AMD GPU in the place of its GPUs."""
@@ -78,6 +79,7 @@ def test_no_rule_gives_one(part: int) -> None:
     assert found == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(examples(12)))
 def test_no_plan_gives_one(seed: int) -> None:
     for place, world in enumerate(worlds(seed, 3)):

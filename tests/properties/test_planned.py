@@ -126,6 +126,7 @@ def test_what_needs_no_files_is_found_in_both_and_what_needs_them_is_undecided()
     assert decided > 50
 
 
+@pytest.mark.long
 def test_nothing_that_works_by_label_is_known_to_fail() -> None:
     """Verdicts take labels: where both decide a cell from the same versions, they agree."""
     wrong = []
@@ -149,6 +150,7 @@ def _is_by_label(prognosis: Prognosis, rule_id: str) -> bool:
     return not any(needs_an_installation(judgement) for judgement in mine)
 
 
+@pytest.mark.long
 def test_a_lock_of_uv_says_the_same_as_pins() -> None:
     for installed, plan in pairs()[::5]:
         lock = planned(installed.environment, uv_lock(installed.environment), "uv.lock")

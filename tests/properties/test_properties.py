@@ -87,6 +87,7 @@ def compare(before: Iterable[Judgement], after: Iterable[Judgement]) -> list[str
     ]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("rule_id", sorted({rule.id for rule, _ in cases()}))
 def test_losing_any_fact_of_a_case_only_opens_the_outcome(rule_id: str) -> None:
     """In each case of a rule, for each fact that the rule reads there.

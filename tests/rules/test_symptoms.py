@@ -127,6 +127,7 @@ def hostile_texts(pattern: str) -> list[str]:
     return [(start + unit * 2_000 + start) for start in starts for unit in UNITS]
 
 
+@pytest.mark.long
 def test_no_pattern_runs_away() -> None:
     for pattern in PATTERNS:
         compiled = re.compile(pattern)

@@ -40,6 +40,7 @@ def test_a_snapshot_that_is_not_found_by_its_version_is_named(tmp_path: Path) ->
     assert told(hub__cache=str(tmp_path / "gone")) == ""
 
 
+@pytest.mark.long
 @pytest.mark.torch
 @pytest.mark.slow
 def test_a_worker_names_the_snapshot_to_kernels(tmp_path: Path) -> None:

@@ -64,6 +64,47 @@ CHILD = Path(child).parent
             {"num_attention_heads": 12, "hidden_size": 768, "architectures": ["BertForMaskedLM"]},
             Like(12, 12, 64, causal=False),
         ),
+        (  # Falcon-7B names all of its heads, and has one of keys; Falcon-40B has what it names
+            {"num_attention_heads": 71, "num_kv_heads": 71, "hidden_size": 4544,
+             "multi_query": True, "new_decoder_architecture": False},
+            Like(71, 1, 64),
+        ),
+        (
+            {"num_attention_heads": 128, "num_kv_heads": 8, "hidden_size": 8192,
+             "multi_query": True, "new_decoder_architecture": True},
+            Like(128, 8, 64),
+        ),
+        (
+            {"num_attention_heads": 128, "num_key_value_heads": 128, "hidden_size": 7168,
+             "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128},
+            Like(128, 128, 192, value_dim=128),
+        ),
+        (
+            {"d_model": 1280, "decoder_attention_heads": 20, "encoder_attention_heads": 20,
+             "is_encoder_decoder": True},
+            Like(20, 20, 64),
+        ),
+        ({"d_model": 512, "d_kv": 64, "num_heads": 6, "is_encoder_decoder": True}, Like(6, 6, 64)),
+        (
+            {"hidden_size": 1152, "num_attention_heads": 16, "patch_size": 14},
+            Like(16, 16, 72, causal=False),
+        ),
+        (
+            {"hidden_size": 1024, "num_attention_heads": 16, "type_vocab_size": 2},
+            Like(16, 16, 64, causal=False),
+        ),
+        (
+            {"_class_name": "SD3Transformer2DModel", "attention_head_dim": 64,
+             "num_attention_heads": 24},
+            Like(24, 24, 64, causal=False),
+        ),
+        (
+            {"thinker_config": {"text_config": {"hidden_size": 3584, "num_attention_heads": 28,
+                                                "num_key_value_heads": 4}}},
+            Like(28, 4, 128),
+        ),
+        ({"d_model": 6144, "n_heads": 48, "attn_config": {"kv_n_heads": 8}}, Like(48, 8, 128)),
+        ({"num_heads": 80, "head_dim": 64, "state_size": 128}, None),
         ({"num_attention_heads": True, "hidden_size": 768}, None),
         ({"num_attention_heads": 10**9, "hidden_size": 768}, None),
         ({"num_attention_heads": 12, "num_key_value_heads": 5, "head_dim": 64}, None),
@@ -116,6 +157,7 @@ def test_flex_runs_where_hardly_another_backend_can(like: Like | None, *, left_o
     assert bool(said) is left_out
 
 
+@pytest.mark.long
 @pytest.mark.torch
 def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     """Flex has no sinks: what it adds up is scaled instead, and must equal the reference."""
@@ -141,6 +183,19 @@ def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(program)
     subprocess.run([sys.executable, str(file)], check=True, timeout=120)
+
+
+def test_values_of_another_dimension_are_said_to_be_padded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
+
+    notes: list[str] = []
+    like = {"heads": 128, "kv_heads": 128, "head_dim": 192, "value_dim": 128}
+    trace = SimpleNamespace(cell={"case": "like"}, like=like, note=notes.append)
+    assert shapes.shape_of(trace).head_dim == 192
+    assert notes == ["values of 128 were padded to 192, as frameworks do for FlashAttention"]
 
 
 def test_what_no_cell_tried_is_told() -> None:

@@ -42,6 +42,7 @@ def smoke_on_cpu(backend: Backend = Backend.SDPA_FLASH, **more: Any) -> SmokeRun
     return run_smoke(TARGET, environ, run, choice, judge())
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("backend", [Backend.SDPA_FLASH, Backend.SDPA_MATH])
 def test_healthy_torch_passes_with_room_to_spare(backend: Backend) -> None:
     limits = read_limits(shipped())
@@ -55,6 +56,7 @@ def test_healthy_torch_passes_with_room_to_spare(backend: Backend) -> None:
         assert cell.speed is None or cell.speed.forward_tflops
 
 
+@pytest.mark.long
 def test_every_case_of_torch_passes_or_is_refused() -> None:
     cases = ("gqa", "long", "hdim128", "hdim256", "mixed", "mixed-autocast", "fp32-autocast")
     found = smoke_on_cpu(cases=cases, dtypes=(Dtype.BF16, Dtype.FP16))
@@ -64,6 +66,7 @@ def test_every_case_of_torch_passes_or_is_refused() -> None:
     assert {c.rule_id for c in found.cells if c.case == "mixed"} == {"sdpa-mixed-qkv-dtype"}
 
 
+@pytest.mark.long
 def test_a_backend_without_cpu_kernels_is_refused() -> None:
     found = smoke_on_cpu(Backend.SDPA_EFFICIENT)
     assert {cell.measured for cell in found.cells} == {Measured.REFUSED}
@@ -89,6 +92,7 @@ def judgements() -> Judgements:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("fault", FAULTS)
@@ -119,6 +123,7 @@ RARE = {
 """Fault -> the cells of the default set that find it. In float32 a wider output is none."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("fault", RARE)
 def test_default_set_finds_what_is_wrong_for_some_shapes(
@@ -129,6 +134,7 @@ def test_default_set_finds_what_is_wrong_for_some_shapes(
     assert found == (set() if harmless else RARE[fault])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["fp16", "fp32"])
 def test_scale_off_by_half_a_percent_is_found(judgements: Judgements, dtype: str) -> None:
     fault = "scale off by half a percent"
@@ -147,12 +153,14 @@ BLIND = {
 """Fault that the default set passes by -> what its run says that it did not try."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("fault", SUBTLE)
 def test_small_fault_is_found_by_some_cell(judgements: Judgements, fault: str, dtype: str) -> None:
     assert any(is_failed(judgements[fault, dtype, case]) for case in ("hdim96", "masked"))
 
 
+@pytest.mark.long
 def test_what_is_passed_by_is_said_not_to_be_tried(judgements: Judgements) -> None:
     """Of all planted faults these alone are not noticed in any dtype."""
     planted = {fault for fault, _, _ in judgements} - {"none", "no rare one"}
@@ -169,12 +177,14 @@ def is_failed(found: CellJudgement) -> bool:
     return found.measured is Measured.FAILED and found.failure is CellFailure.NUMBERS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_healthy_attention_is_no_false_alarm(judgements: Judgements, dtype: str, case: str) -> None:
     assert judgements["none", dtype, case].measured is Measured.PASSED
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["dq", "dk", "dv"])
@@ -187,6 +197,7 @@ def test_zeroed_gradient_alone_is_found(
     assert "out is wrong" not in found.detail
 
 
+@pytest.mark.long
 def test_silent_fall_back_to_another_kernel_is_seen(judgements: Judgements) -> None:
     found = judgements["another kernel", "fp32", "full"]
     assert found.measured is Measured.REFUSED

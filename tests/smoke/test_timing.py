@@ -57,12 +57,19 @@ def timed_with(folder: Path, code: str, timeout_s: float = 60.0) -> SmokeRun:
     ("accident", "note"),
     [
         ("raise ValueError('boom')", "not timed: ValueError: boom"),
-        (
+        pytest.param(
             "raise torch.OutOfMemoryError('CUDA out of memory. Tried')",
             "not timed: OutOfMemoryError: CUDA out of memory. Tried",
+            marks=pytest.mark.long,
         ),
-        ("os._exit(3)", "not timed: the worker exited with status 3"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", "not timed: the worker died of SIGSEGV"),
+        pytest.param(
+            "os._exit(3)", "not timed: the worker exited with status 3", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "os.kill(os.getpid(), signal.SIGSEGV)",
+            "not timed: the worker died of SIGSEGV",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_accident_while_timing_is_a_note(tmp_path: Path, accident: str, note: str) -> None:

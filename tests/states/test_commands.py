@@ -58,6 +58,7 @@ LEAST = 9
 """Distinct sequences of commands from each start; there are some fifteen."""
 
 
+@pytest.mark.long
 def test_commands_end_in_the_state_that_was_proved(resolver: Resolver) -> None:
     """Seen: after `pip install torch==2.8.0` a `pip install torchvision` took torch back.
 

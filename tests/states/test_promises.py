@@ -78,12 +78,14 @@ def test_what_is_kept_is_not(parts: dict[str, Any]) -> None:
     assert broken_promise(made(**parts)) == ""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each[1])
 @pytest.mark.parametrize("name", STARTS)
 def test_every_start_keeps_the_promises(name: str, machine: tuple[str, str, str]) -> None:
     assert broken_promise(plan(start(name, machine))) == ""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("want", ["flash-attn", "unsloth", "vllm", "sglang", "xformers"])
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each[1])
 def test_every_wish_keeps_the_promises(want: str, machine: tuple[str, str, str]) -> None:

@@ -87,6 +87,16 @@ def test_classes_of_one_name_in_two_modules_stay_apart() -> None:
     }  # fmt: skip
 
 
+def test_a_class_inherits_from_one_of_its_name_that_its_file_imports() -> None:
+    """diffusers 0.26 moved its classes, and left one of each name that inherits from the moved."""
+    old = "from .new.blocks import Block as Block\nclass Block(Block):\n    notice = 1\n"
+    alone = "import torch\nclass Alone(torch.Alone):\n    here = 1\n"
+    texts = {"new/blocks": "class Block:\n    act = 1\n", "two": "class Alone:\n    there = 1\n"}
+    found = Reader(["pack/*.py"]).classes(Texts(blocks=old, one=alone, **texts))
+    assert found["pack.blocks.Block"].names == {"notice", "act"}
+    assert found["pack.one.Alone"].names == {"here"}
+
+
 def history(*releases: dict[str, Seen]) -> History:
     seen = {Version(f"1.{minor}.0"): classes for minor, classes in enumerate(releases)}
     return History(seen, [*seen, Version("1.1.7")], {"Foreign"})

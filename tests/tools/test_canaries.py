@@ -84,9 +84,11 @@ def test_one_package_is_made_newer() -> None:
 
 
 @pytest.mark.long
-def test_sixty_environments_get_the_alarms_that_are_right_and_no_others() -> None:
-    """Also with one package in a release that no table has."""
-    sixty = cli.HERE / "sixty"
+@pytest.mark.parametrize("folder", ["sixty", "second"])
+def test_sixty_environments_get_the_alarms_that_are_right_and_no_others(folder: str) -> None:
+    """Also with one package in a release that no table has: then nothing is claimed either."""
+    sixty = cli.HERE / folder
+    assert sum("newer" in each for each in cli.environments(sixty)) >= 30
     assert len(list((sixty / "locks").iterdir())) == len(cli.environments(sixty)) >= 60
     assert list(cli.unexpected(sixty)) == []
 
@@ -97,7 +99,8 @@ def test_an_alarm_that_nobody_wrote_down_is_told(
     (tmp_path / "environments.yaml").write_text(
         "environments:\n  - {name: a, finds: [right, gone]}\n", "utf-8"
     )
-    answer: cli.Answer = {"findings": ["error right (x)", "warning new (x)", "note small (x)"]}
+    findings = ["error right (x)", "warning new (x)", "note small (x)"]
+    answer: cli.Answer = {"findings": findings, "cells": ["fa2 bf16: works"]}
 
     def judged(*, newer: bool, folder: Path) -> dict[str, cli.Answer]:
         assert folder == tmp_path
@@ -105,3 +108,17 @@ def test_an_alarm_that_nobody_wrote_down_is_told(
 
     monkeypatch.setattr(cli, "judged", judged)
     assert list(cli.unexpected(tmp_path)) == ["a: new", "a: no gone"]
+
+
+def test_a_claim_about_a_release_that_no_table_has_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "environments.yaml").write_text("environments:\n  - {name: a, newer: x==9}\n")
+
+    def judged(*, newer: bool, folder: Path) -> dict[str, cli.Answer]:
+        assert folder == tmp_path
+        cells = ["fa2 bf16: works", "flex bf16: " + ("works" if newer else "unknown")]
+        return {"a": {"findings": [], "cells": cells}}
+
+    monkeypatch.setattr(cli, "judged", judged)
+    assert list(cli.unexpected(tmp_path)) == ["a with x==9: claims flex bf16: works"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from tests.tools.draw import cache, seed
 from tools.refresh.cli import TABLES, main
 from tools.refresh.index import Index
 from tools.refresh.settings import read_settings
@@ -54,9 +54,9 @@ def test_a_version_is_found_in_names_and_in_ranges() -> None:
 @pytest.mark.network
 @pytest.mark.parametrize("table", DERIVED)
 def test_drawn_releases_are_as_the_table_says(table: str, tmp_path: Path) -> None:
-    dice = random.Random(f"{datetime.now(timezone.utc).date()} {table}")  # noqa: S311 -- a draw
-    settings = read_settings()
-    index = Index(Transport(settings, tmp_path / "cache"), settings.indexes)
+    dice = random.Random(f"{seed()} {table}")  # noqa: S311 -- a draw
+    settings, folder = read_settings(), cache(tmp_path / "cache")
+    index = Index(Transport(settings, folder), settings.indexes)
     packages = sorted({source.package for source in SOURCES if source.table == table})
     told: list[str] = []
     for package in dice.sample(packages, min(DRAWN, len(packages))):
@@ -64,7 +64,7 @@ def test_drawn_releases_are_as_the_table_says(table: str, tmp_path: Path) -> Non
         known = [v for v in index.releases(package) if is_spoken_of(cells, v)]
         for version in dice.sample(known, min(DRAWN, len(known))):
             err = io.StringIO()
-            options = ["--cache", str(tmp_path / "cache"), "--package", f"{package}=={version}"]
+            options = ["--cache", str(folder), "--package", f"{package}=={version}"]
             main([*options, "--table", table], io.StringIO(), err)
             lines = err.getvalue().splitlines()
             told += [line for line in lines if line.startswith(("CONTRADICTION", "NOT READ"))]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from packaging.version import Version
 
+from tests.tools.draw import cache, seed
 from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.index import Index
 from tools.refresh.names.archive import open_sources
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 RELEASES, CELLS = 10, 10
 """Releases that are drawn for each table, and cells of each of them: 200 in all."""
 REQUESTS = 1_500
-DICE = random.Random(f"{datetime.now(timezone.utc).date()} names")  # noqa: S311 -- a draw
+DICE = random.Random(f"{seed()} names")  # noqa: S311 -- a draw
 
 
 def is_there(row: Cell, version: Version) -> bool:
@@ -56,7 +54,7 @@ def test_a_row_is_read_as_it_is_meant() -> None:
 @pytest.fixture(scope="module")
 def index() -> Index:
     settings = read_settings()
-    folder = Path(os.environ.get("FADOCTOR_REFRESH_CACHE", "") or _cache_folder())
+    folder = cache(_cache_folder())
     return Index(Transport(settings, folder, requests=REQUESTS), settings.indexes)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from packaging.utils import parse_wheel_filename
 
+from tests.tools.draw import cache, seed
 from tools.refresh import drawn, drawn_cells
 from tools.refresh.index import File
 from tools.refresh.ledger import Held, add, of_log, read
@@ -69,5 +70,6 @@ def test_the_ledger_counts_the_same_cells_once(tmp_path: Path) -> None:
 def test_drawn_rows_are_as_the_index_says(
     table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = drawn.main(["--table", table, "--count", "3", "--cache", str(tmp_path)])
+    options = ["--table", table, "--count", "3", "--seed", seed()]
+    code = drawn.main([*options, "--cache", str(cache(tmp_path))])
     assert code == 0, capsys.readouterr().out

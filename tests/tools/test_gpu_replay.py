@@ -22,6 +22,7 @@ BY_KEY = {gpu.key: gpu for gpu in GPUS}
 DEFAULT, THOROUGH = "smoke-default.json", "smoke-thorough.json"
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.key)
 def test_clean_record_has_no_contradiction(tmp_path: Path, gpu: Gpu) -> None:
     write(transcript(gpu), tmp_path)
@@ -200,6 +201,7 @@ PLANTED: dict[str, tuple[str, Plant, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_contradiction_is_found(tmp_path: Path, name: str) -> None:
     key, plant, said = PLANTED[name]
@@ -211,6 +213,7 @@ def test_planted_contradiction_is_found(tmp_path: Path, name: str) -> None:
     assert "## What does not fit" in gpu_page.render(tmp_path)
 
 
+@pytest.mark.long
 def test_a_contradiction_ends_the_script_with_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,8 +127,10 @@ def _path(environment: Mapping[str, Any]) -> Path:
 def unexpected(folder: Path) -> Iterator[str]:
     """Yield the alarms that are not written down, and those written down that do not come.
 
-    With a release that no table has, an alarm that was right may go.
+    With a release that no table has, an alarm that was right may go. What it then says to work is a
+    claim where it did not before.
     """
+    before: dict[str, Answer] = {}
     for newer in (False, True):
         found = judged(newer=newer, folder=folder)
         for each in environments(folder):
@@ -139,11 +141,21 @@ def unexpected(folder: Path) -> Iterator[str]:
             yield from (f"{each['name']}{what}: {rule}" for rule in sorted(seen - wanted))
             if not newer:
                 yield from (f"{each['name']}: no {rule}" for rule in sorted(wanted - seen))
+            if newer and each["name"] in before:
+                claimed = claims(before[each["name"]], found[each["name"]])
+                yield from (f"{each['name']}{what}: claims {cell}" for cell in claimed)
+        before = found
 
 
 def alarms(answer: Answer) -> list[str]:
     """Return the rules of errors and warnings."""
     return sorted(each.split()[1] for each in answer["findings"] if not each.startswith("note "))
+
+
+def claims(before: Answer, after: Answer) -> list[str]:
+    """Return the cells that only the second answer says to work."""
+    said = {cell for cell in before["cells"] if cell.endswith(": works")}
+    return [cell for cell in after["cells"] if cell.endswith(": works") and cell not in said]
 
 
 def judged(*, newer: bool = False, folder: Path = HERE) -> dict[str, Answer]:

@@ -241,6 +241,14 @@ def flash_attn_releases(release: Release, _: object, __: object) -> Iterator[Der
     yield DerivedRow(release.version, {}, cells)
 
 
+def release_months(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
+    """Derive ``release-months`` from the page of the index alone."""
+    days = sorted(file.uploaded for file in release.files if file.uploaded)
+    if days and not release.version.is_prerelease and not all(f.yanked for f in release.files):
+        cells = {"month": Value(days[0][:7], "the page of the index")}
+        yield DerivedRow(release.version, {"package": release.package}, cells)
+
+
 def only_watched(release: Release, _: object, __: object) -> Iterator[DerivedRow]:
     """Derive nothing, so that a release without any row is noticed."""
     yield DerivedRow(release.version, {})

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from packaging.version import Version
 
 from fadoctor.knowledge.matrix.versions import is_in
-from tools.refresh import drawn_cells, drawn_sources
+from tools.refresh import drawn_cells, drawn_files, drawn_sources, drawn_texts
 from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.index import Index
@@ -46,9 +46,17 @@ class Drawable:
     version: str = "version"
     named: str = "package"
     """The column that names it."""
+    where: Callable[[Row], tuple[str, str]] | None = None
+    """Package and range of a row, where no column says them."""
     has: str = ""
     """A cell without which nothing of a row is held."""
 
+
+ANY = "*"
+"""In place of a column of releases: every release can refute a row."""
+
+NEWEST = ""
+"""The same: the rows are about today."""
 
 DRAWABLE = (
     Drawable("release-platforms", drawn_cells.release_platforms),
@@ -66,6 +74,29 @@ DRAWABLE = (
     Drawable("index-names", drawn_sources.served, has="serves"),
     Drawable("listed-releases", drawn_sources.withdrawn),
     Drawable("torch-companions", drawn_cells.companions, "torch", "torch"),
+    Drawable("flash-attn-variables", drawn_texts.flash_attn_variables, "flash-attn", ANY),
+    Drawable("flash-attn-arguments", drawn_texts.flash_attn_arguments, "flash-attn", ANY),
+    Drawable("flash-attn-build", drawn_texts.flash_attn_build, "flash-attn"),
+    Drawable("flash-attn-cubins", drawn_texts.flash_attn_code, "flash-attn"),
+    Drawable("sdpa-arguments", drawn_texts.sdpa_arguments, "torch", ANY),
+    Drawable("torch-names", drawn_texts.torch_names),
+    Drawable("transformers-attention", drawn_texts.transformers_attention, "transformers"),
+    Drawable("transformers-dtype-keyword", drawn_texts.transformers_dtype, "transformers"),
+    Drawable("transformers-hub-rocm", drawn_texts.transformers_on_rocm, "transformers"),
+    Drawable("requirement-checks", drawn_texts.transformers_checks),
+    Drawable("diffusers-hub-kernels", drawn_texts.diffusers_hub, "diffusers"),
+    Drawable("x-transformers-rotary", drawn_texts.widening_rotary, "x-transformers", ANY),
+    Drawable("models-with-sinks", drawn_texts.models_with_sinks, "transformers", NEWEST),
+    Drawable("numpy-unbounded", drawn_texts.admits_numpy_2, version="releases"),
+    Drawable("bitsandbytes-rocm", drawn_files.rocm_libraries, "bitsandbytes"),
+    Drawable("vllm-attention-variable", drawn_files.vllm_variable, "vllm"),
+    Drawable("vllm-flash-attn", drawn_files.vllm_flash_attn, "vllm"),
+    Drawable("vllm-rocm-backends", drawn_files.vllm_on_rocm, "vllm"),
+    Drawable("vllm-backend-capability", drawn_files.vllm_capability, "vllm"),
+    Drawable("vllm-removed-backends", drawn_files.vllm_removed, "vllm"),
+    Drawable("cuda-toolkits", drawn_files.host_compilers, where=drawn_files.nvcc_of),
+    Drawable("torch-windows-exports", drawn_files.windows_exports, "torch", "release"),
+    Drawable("may-bring", drawn_files.brought, version=NEWEST),
 )
 
 
@@ -75,8 +106,7 @@ def drawn(
     """Yield cells of a table, each with the release that it was read of."""
     rows = [row for row in rows_of(TABLES / f"{source.table}.yaml") if source.has in ("", *row)]
     for row in dice.sample(rows, min(count, len(rows))):
-        package = source.package or dice.choice(str(row[source.named]).split())
-        cell = str(row.get(source.version, ""))
+        package, cell = _place(source, row, dice)
         every = index.releases(package)
         usable = [
             each
@@ -91,8 +121,16 @@ def drawn(
             yield f"{package} {release.version} {told.what}".strip(), told
 
 
+def _place(source: Drawable, row: Row, dice: random.Random) -> tuple[str, str]:
+    """Return the package that can refute a row, and its releases as a range or a list."""
+    if source.where is not None:
+        return source.where(row)
+    package = source.package or dice.choice(str(row[source.named]).split())
+    return package, ANY if source.version == ANY else str(row.get(source.version, NEWEST))
+
+
 def _is_meant(version: Version, cell: str) -> bool:
-    if cell == "*":
+    if cell == ANY:
         return True
     if not cell or any(letter in cell for letter in "<>=~"):
         return not cell or is_in(str(version), cell) is True

@@ -91,6 +91,11 @@ class Index:
         self._urls = urls
         self._releases: dict[str, dict[Version, Release]] = {}
 
+    @property
+    def transport(self) -> Transport:
+        """What fetches, for those who read more of a file than this does."""
+        return self._transport
+
     def releases(self, package: str) -> dict[Version, Release]:
         """Return the releases of a package, oldest first; local versions (``+cpu``) left out."""
         if package not in self._releases:

@@ -50,6 +50,14 @@ DECLARED = (
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 
+DATED = (
+    "accelerate", "axolotl", "bitsandbytes", "datasets", "deepspeed", "diffusers",
+    "huggingface-hub", "kernels", "llamafactory", "ms-swift", "openrlhf", "peft",
+    "sentence-transformers", "sglang", "tokenizers", "transformers", "trl", "unsloth",
+    "unsloth-zoo", "verl", "vllm",
+)  # fmt: skip
+"""Packages that require each other in open ranges: it counts when a release was published."""
+
 _OF_FA4 = ("torch", "einops", "typing-extensions", "torch-c-dlpack-ext")
 
 
@@ -81,6 +89,7 @@ SOURCES = (
     Source("flash-attn-wheel-sm", "flash-attn", derive.only_watched),
     *(Source("wheel-platforms", name, derive.wheel_platforms) for name in COMPILED),
     *(Source("framework-releases", name, derive.framework_releases) for name in FRAMEWORKS),
+    *(Source("release-months", name, derive.release_months) for name in DATED),
     Source("vllm-releases", "vllm", derive_requires.columns(RELEASES["vllm"][1])),
     Source("unsloth-releases", "unsloth", derive_frameworks.unsloth),
     Source(

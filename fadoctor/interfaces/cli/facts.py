@@ -22,6 +22,7 @@ def facts(
     requirements: looking.Requirements = [],  # noqa: B006
     extra: looking.Extra = [],  # noqa: B006
     group: looking.Group = [],  # noqa: B006
+    resolve: looking.Resolve = False,
     config: looking.Config = [],  # noqa: B006
     config_kind: looking.ConfigKind = "",
     gpu: looking.Gpu = [],  # noqa: B006
@@ -56,7 +57,7 @@ def facts(
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,
                        python_version, platform, thorough=thorough, requirements=requirements,
                        extra=extra, group=group, config=config, config_kind=config_kind,
-                       contracts=True, cache=not no_cache)  # fmt: skip
+                       contracts=True, cache=not no_cache, resolve=resolve)  # fmt: skip
     settings = support.settings_of(no_config_file=no_config_file)
     request = settings.applied(request, assumes=False)
     environment = read(request, (*settings.rules, *rules), Person(quiet=True))

@@ -14,7 +14,7 @@ import typer
 
 from fadoctor.interfaces.cli import proposals
 from fadoctor.interfaces.cli.examples import epilog
-from fadoctor.interfaces.cli.options import formats, judging, showing
+from fadoctor.interfaces.cli.options import formats, judging, looking, showing
 from fadoctor.interfaces.cli.output import write
 from fadoctor.interfaces.cli.rules_search import search
 from fadoctor.interfaces.cli.rules_update import update
@@ -112,6 +112,8 @@ def show(
             show_default=False,
         ),
     ] = "",
+    gpu: looking.Gpu = [],  # noqa: B006 -- typer copies defaults
+    driver: looking.Driver = "",
     rules: judging.Rules = [],  # noqa: B006
     format_: Annotated[
         PageFormat,
@@ -122,10 +124,11 @@ def show(
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources.
 
-    With --facts: why it is found for them, or why not.
+    With --facts: why it is found for them, or why not; --gpu and --driver assume others.
     """
     from fadoctor.interfaces.commands.examine import is_retired, no_such_rule
     from fadoctor.judging.engine.suite import load_suite
+    from fadoctor.model.overlays import Overlays
     from fadoctor.report import rule_page
 
     suite = load_suite(rules)
@@ -136,12 +139,15 @@ def show(
     if rule_id not in files:
         raise UsageError(no_such_rule(rule_id, files))
     is_json = format_ is PageFormat.JSON
+    overlays = Overlays(tuple(gpu), driver)
+    if overlays.described() and not facts:
+        raise UsageError("--gpu and --driver assume what saved facts do not say: add --facts FILE")
     if facts:
         from fadoctor.interfaces.cli.support import without_credentials
         from fadoctor.interfaces.commands.reasons import reasons_for
         from fadoctor.report import reasons_page
 
-        told = without_credentials(reasons_for(rule_id, facts, rules))
+        told = without_credentials(reasons_for(rule_id, facts, rules, overlays))
         if is_json:
             write(reasons_page.render_json(rule_id, told), output, "json")
             return

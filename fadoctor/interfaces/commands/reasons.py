@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.interfaces.commands.examine import foreseen, look
 from fadoctor.judging.engine.reasons import RuleReasons, reasons_of
+from fadoctor.model.overlays import Overlays
 from fadoctor.sources.examine.request import Request
 
 if TYPE_CHECKING:
@@ -14,10 +15,17 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.diagnose import Prognosis
 
+_NONE = Overlays()
 
-def reasons_for(rule_id: str, facts: str, rules: Sequence[Path] = ()) -> RuleReasons:
-    """Judge saved facts by all rules, and return why one came out as it did for each subject."""
-    knowledge, environment = look(Request(facts=facts), rules)
+
+def reasons_for(
+    rule_id: str, facts: str, rules: Sequence[Path] = (), overlays: Overlays = _NONE
+) -> RuleReasons:
+    """Judge saved facts by all rules, and return why one came out as it did for each subject.
+
+    What the overlays assume replaces what the facts say, as in `fadoctor check`.
+    """
+    knowledge, environment = look(Request(facts=facts, overlays=overlays), rules)
     prognosis, _ = foreseen(environment, knowledge)
     return reasons_in(prognosis, rule_id)
 

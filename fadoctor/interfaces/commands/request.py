@@ -37,6 +37,7 @@ class ProgramRequest(msgspec.Struct, frozen=True):
     glibc: str = ""
     python_version: str = ""
     platform: str = ""
+    resolve: bool = False
 
 
 def request_of(
@@ -65,6 +66,7 @@ def request_of(
         cache=bool(cache),
         given=given,
         reason="target",
+        resolve=what.resolve,
     )
     if request.facts == "-":
         raise UsageError("facts: give a file's name, or what `facts` has returned")

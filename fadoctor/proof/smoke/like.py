@@ -12,22 +12,34 @@ from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _MOST_BYTES = 4 << 20
 _PARTS = ("text_config", "language_config", "llm_config", "thinker_config", "decoder")
 """Where a model of several parts keeps what is asked for; its first part that has heads counts."""
 
-_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+_HEADS = (
+    "num_attention_heads",
+    "n_head",
+    "n_heads",
+    "decoder_attention_heads",
+    "num_heads",
+    "encoder_attention_heads",
+)
 _KV_HEADS = (
     "num_key_value_heads",
     "n_head_kv",
     "num_kv_heads",
     "n_kv_heads",
+    "kv_n_heads",
     "multi_query_group_num",
 )
 _HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
-_HEAD_DIM = ("head_dim", "attention_head_dim", "kv_channels")
+_HEAD_DIM = ("head_dim", "attention_head_dim", "kv_channels", "d_kv")
+_LATENT = ("qk_nope_head_dim", "qk_rope_head_dim")
+"""Parts of a key's head where keys and values come from one latent vector (MLA)."""
+
 _SOFTCAP = ("attn_logit_softcapping", "attn_logit_softcap")
 _LARGEST_DIM, _MOST_HEADS, _LARGEST_CAP = 1024, 1024, 1e6
 
@@ -44,10 +56,13 @@ class Like(msgspec.Struct, frozen=True, omit_defaults=True):
     """What bounds the logits; 0: nothing."""
     sinks: bool = False
     causal: bool = True
+    value_dim: int = 0
+    """Dimension of a value's head where it is not that of a key's."""
 
     def __str__(self) -> str:
         """Return ``32 heads, 8 of keys, head dimension 128``."""
         parts = [f"{self.heads} heads, {self.kv_heads} of keys, head dimension {self.head_dim}"]
+        parts += [f"{self.value_dim} of values"] if self.value_dim else []
         parts += ["causal" if self.causal else "not causal"]
         parts += [f"window {self.window}"] if self.window else []
         parts += [f"softcap {self.softcap:g}"] if self.softcap else []
@@ -77,14 +92,12 @@ def read_like(path: Path, with_sinks: frozenset[str]) -> Like:
 
 def like_of(config: dict[str, Any], with_sinks: frozenset[str]) -> Like | None:
     """Return the attention of a configuration, None where it has no heads."""
-    parts = [config, *(config[name] for name in _PARTS if isinstance(config.get(name), dict))]
-    part = next((each for each in parts if _number(each, _HEADS, _MOST_HEADS)), None)
+    part = next((each for each in _parts(config) if _heads(each)), None)
     if part is None:
         return None
-    heads = _number(part, _HEADS, _MOST_HEADS)
-    head_dim = _number(part, _HEAD_DIM, _LARGEST_DIM)
-    head_dim = head_dim or min(_number(part, _HIDDEN, 1 << 20) // heads, _LARGEST_DIM)
-    kv_heads = _number(part, _KV_HEADS, _MOST_HEADS) or (1 if _is(part, "multi_query") else heads)
+    heads = _heads(part)
+    head_dim, value_dim = _dimensions(part, heads)
+    kv_heads = _kv_heads(part) or heads
     if not head_dim or heads % kv_heads:
         return None
     types = {str(each.get("model_type", ""))[:80] for each in (config, part)}
@@ -96,7 +109,42 @@ def like_of(config: dict[str, Any], with_sinks: frozenset[str]) -> Like | None:
         softcap=_softcap(part),
         sinks=not types.isdisjoint(with_sinks),
         causal=not _is(part, "is_encoder") and not _is_encoder(config, part),
+        value_dim=value_dim,
     )
+
+
+def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a configuration, its parts, and theirs: an omni model's text is two levels down."""
+    yield config
+    below = [config[name] for name in _PARTS if isinstance(config.get(name), dict)]
+    yield from below
+    for each in below:
+        yield from (each[name] for name in _PARTS if isinstance(each.get(name), dict))
+
+
+def _heads(part: dict[str, Any]) -> int:
+    """Return how many heads of queries there are; those of a state space are none."""
+    if "state_size" in part and "num_attention_heads" not in part:
+        return 0
+    return _number(part, _HEADS, _MOST_HEADS)
+
+
+def _kv_heads(part: dict[str, Any]) -> int:
+    """Return how many heads of keys a configuration names, 0 where it names none."""
+    if _is(part, "multi_query") and not _is(part, "new_decoder_architecture"):
+        return 1  # Falcon-7B names all of its heads beside it
+    inner = part.get("attn_config")
+    return _number(inner if isinstance(inner, dict) else part, _KV_HEADS, _MOST_HEADS)
+
+
+def _dimensions(part: dict[str, Any], heads: int) -> tuple[int, int]:
+    """Return the dimension of a key's head, and that of a value's where it is another."""
+    latent = [_number(part, (name,), _LARGEST_DIM) for name in _LATENT]
+    if all(latent):
+        key, value = sum(latent), _number(part, ("v_head_dim",), _LARGEST_DIM)
+        return key, value if value != key else 0
+    named = _number(part, _HEAD_DIM, _LARGEST_DIM)
+    return named or min(_number(part, _HIDDEN, 1 << 20) // heads, _LARGEST_DIM), 0
 
 
 def _number(part: dict[str, Any], names: tuple[str, ...], most: int) -> int:
@@ -109,11 +157,18 @@ def _is(part: dict[str, Any], name: str) -> bool:
 
 
 def _is_encoder(config: dict[str, Any], part: dict[str, Any]) -> bool:
-    """Return whether a model only encodes: its architecture predicts hidden words, if any."""
+    """Return whether a model only encodes, or denoises: none of its positions waits for another."""
+    if "_class_name" in config:  # diffusers
+        return True
+    if _is(part, "is_decoder") or _is(config, "is_encoder_decoder"):
+        return False
+    if "patch_size" in part and "vocab_size" not in part and "vocab_size" not in config:
+        return True
     names = part.get("architectures") or config.get("architectures")
     known = [str(name) for name in names[:8]] if isinstance(names, list) else []
-    ends = ("ForMaskedLM", "ForPreTraining", "ForImageClassification", "ForTokenClassification")
-    return any(name.endswith(ends) for name in known) and not _is(part, "is_decoder")
+    tasks = ("MaskedLM", "PreTraining", "ImageClassification", "TokenClassification", "CTC")
+    ends = tuple(f"For{task}" for task in tasks)
+    return "type_vocab_size" in part or any(name.endswith(ends) for name in known)
 
 
 def _window(part: dict[str, Any]) -> int:

@@ -323,6 +323,13 @@ def _in_words(choice: Choice) -> str:
     return choice.requirement
 
 
+def owners_of(choices: Iterable[Choice]) -> Iterator[str]:
+    """Yield who publishes the files that others than the package's authors built."""
+    for choice in choices:
+        if choice.kind is ChoiceKind.COMMUNITY:
+            yield choice.url.split("/")[3]
+
+
 def _effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
     """Yield what an installation brings with it beside what is named."""
     kinds = [choice.kind for choice in choices]
@@ -333,8 +340,8 @@ def _effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
         yield f"the download is several gigabytes, {whose} libraries included"
     if ChoiceKind.FOLLOW in kinds:
         yield "the installer chooses the versions that are not named here"
-    if ChoiceKind.COMMUNITY in kinds:
-        yield "the wheel was built by a third party, not by the authors of flash-attn"
+    for owner in owners_of(choices):
+        yield f"{owner}, a third party, built the wheel, not the authors of flash-attn"
 
 
 def _public(version: str) -> str:

@@ -88,8 +88,8 @@ class Company:
         )
         needs = helpers.needs(choice.distribution, choice.version, self.problem.platform)
         return any(
-            name not in there and helpers.knows(name) and beside.newest(name) is None
-            for name in needs
+            name not in there and helpers.reaches(name, asked) and beside.newest(name) is None
+            for name, asked in needs.items()
         ) or (TRITON in needs and TRITON not in there and not self._has_triton(needs[TRITON]))
 
     def _has_triton(self, specifier: str) -> bool:
@@ -109,11 +109,12 @@ class Company:
         there = dict(mapping_of(self.environment.fact("packages.installed")))
         there = {name: version for name, version in there.items() if name not in self.moving}
         there |= {each.distribution: each.version for each in self.followers.values()}
-        asked = [
-            self._specifier(asker, there.get(asker, ""), distribution, needs[distribution])
+        asking = [
+            (asker, there.get(asker, ""), needs[distribution])
             for asker, needs in self._needs(there).items()
             if distribution in needs
         ]
+        asked = [self._specifier(asker, v, distribution, needs) for asker, v, needs in asking]
         bounds = self.problem.session.bounds
         asked += [
             bounds.of(name, there[name]).get(distribution, "")
@@ -122,7 +123,9 @@ class Company:
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
         moving = {*MOVE_ALONG.get(distribution, ())} - self._followed
         stays = {name: version for name, version in there.items() if name not in moving}
-        return [each for each in fitting if bounds.take(distribution, each.version, stays)]
+        taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
+        months = self.problem.session.months
+        return months.of_their_time(taken, [(asker, version) for asker, version, _ in asking])
 
     def _is_warned_of(self, choice: Choice) -> bool:
         """Return whether a rule finds something about a release, beside all that follows.

@@ -32,7 +32,8 @@ from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, best_answers
 from fadoctor.repair.plan.solve import NODE_LIMIT, can_meet, solve_wishes
-from fadoctor.repair.plan.wishes import HUB, has_kernel, wish_text
+from fadoctor.repair.plan.wished_names import HUB
+from fadoctor.repair.plan.wishes import has_kernel, wish_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

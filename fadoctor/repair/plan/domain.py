@@ -34,7 +34,8 @@ from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
-from fadoctor.repair.plan.wishes import HUB, is_of_use, wanted_of_hub
+from fadoctor.repair.plan.wished_names import HUB
+from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
 from fadoctor.repair.plan.at_odds import at_odds
-from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import newest_together
 from fadoctor.repair.plan.offers import bounded, is_told, newest_in
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.problem import Problem
     from fadoctor.repair.plan.relations import State
 
+
+_ASKER = "--want"
+"""Whose requirement is broken where what was asked for has no release that fits."""
 
 _BROUGHT_LIMIT = 20
 """Packages that come along because what comes along requires them."""
@@ -56,12 +59,14 @@ def aftermath(
     broken = []
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
-    for package in _asked_along(problem, state, environment):
+    for package, wished in _asked_along(problem, state, environment):
         company = Company(problem, environment, requirements, followers, careful=careful)
-        wished = problem.wishes.pinned.get(package, "")
-        if (choice := company.newest_whole(PACKAGES[package][0], wished)) is not None:
+        name = distribution_of(package)
+        if (choice := company.newest_whole(name, wished)) is not None:
             followers[package] = choice
             found[package] = False
+        elif package in problem.wishes.frameworks:
+            broken.append(Violation(_ASKER, name, wished, ""))
     for each in violations(environment, requirements):
         company = Company(problem, environment, requirements, followers, careful=careful)
         coming = _follower(state, company, each)
@@ -84,12 +89,21 @@ def aftermath(
     )
 
 
-def _asked_along(problem: Problem, state: State, environment: Environment) -> Iterator[str]:
-    """Yield what was asked for, is not there, and that nobody decides about: it comes along."""
+def _asked_along(
+    problem: Problem, state: State, environment: Environment
+) -> Iterator[tuple[str, str]]:
+    """Yield what was asked for, is not there, and that nobody decides about: it comes along.
+
+    With the versions that were asked for.
+    """
+    there = mapping_of(environment.fact("packages.installed"))
+    for name, versions in problem.wishes.frameworks.items():
+        if name not in there or not accepts(versions, there[name]):
+            yield name, versions
     for package in PACKAGES:
         is_open = package in problem.wishes.asked and package not in state
         if is_open and not is_there(environment, package):
-            yield package
+            yield package, problem.wishes.pinned.get(package, "")
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:

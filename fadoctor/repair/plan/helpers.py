@@ -102,6 +102,15 @@ class Helpers:
             )
         return self._whole[asked]
 
+    def newest_in(self, name: str, specifier: str) -> str:
+        """Return the newest known release of a distribution in a range, "" for none."""
+        versions = (version for version, _, _ in self._of(name))
+        return next((version for version in versions if accepts(specifier, version)), "")
+
+    def reaches(self, name: str, specifier: str) -> bool:
+        """Return whether some known release of a distribution is in a range."""
+        return bool(self.newest_in(name, specifier))
+
     def begins(self, name: str) -> str:
         """Return the oldest release of a distribution that is known, "" for none."""
         return self._of(name)[-1][0] if self._of(name) else ""

@@ -23,7 +23,8 @@ from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import is_there, words
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import text_of
-from fadoctor.repair.plan.wishes import HUB, PAIR, has_kernel, wanted_of_hub
+from fadoctor.repair.plan.wished_names import HUB
+from fadoctor.repair.plan.wishes import PAIR, has_kernel, wanted_of_hub
 from fadoctor.sources.targets.hub import GENERATIONS, hub_facts
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.compatible_newest import Company
+from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import can_agree, mapping_of
 from fadoctor.repair.plan.requirements import satisfies, violations
 
@@ -28,6 +29,11 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
     needs = problem.requirements(problem.environment)
     company = Company(problem, problem.environment, needs, {}, careful=False)
     found: Offers = {}
+    for each in _of_companions(problem, needs):
+        package = _key(each.distribution)
+        # the range of all releases: which one comes follows from the torch that is decided
+        if package not in offers and (choice := offer(each.distribution)) is not None:
+            found[package] = (choice,)
     for each in _of_others(problem):
         asker, needed = _key(each.distribution), _key(each.needs)
         if asker in offers or asker in problem.lessons.stuck:
@@ -36,6 +42,20 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
             newest = company.newest(each.distribution)
             found |= {} if newest is None else {asker: (newest,)}
     return found
+
+
+def _of_companions(problem: Problem, requirements: Requirements) -> Iterator[Violation]:
+    """Yield which companions require another torch, where one of their releases takes this one.
+
+    What is planned by its table is decided in any case.
+    """
+    helpers = problem.session.candidates.helpers
+    for each in violations(problem.environment, requirements):
+        package = _key(each.distribution)
+        is_free = package not in problem.lessons.stuck and helpers.knows(each.distribution)
+        is_planned = package not in PACKAGES or package in (*ORDER, *PLANNED)
+        if each.needs == TORCH and each.found and is_free and not is_planned:
+            yield each
 
 
 def _is_refused(requirements: Requirements, each: Violation) -> bool:

@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
@@ -20,7 +21,8 @@ from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts, mapping_of, words
+from fadoctor.repair.plan.wheel_facts import text_of
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.wheel_tags import UNFIT
@@ -55,6 +57,7 @@ class PostState:
         """
         self.matrix = matrix
         self._names, self._later = _known_names()
+        self._compared = _compared(matrix)
         self._derive_hub: Callable[[Environment], Environment] = (
             partial(derive_hub, matrix=matrix)
             if shared is None
@@ -87,7 +90,11 @@ class PostState:
         after = msgspec.structs.replace(environment, facts=facts)
         if _decides_the_hub(after, choice):
             after = self._derive_hub(after)
-        askers = {**dict.fromkeys(_askers(after, choice)), **dict.fromkeys(self._paired(choice))}
+        comparing = self._comparing(choice)
+        askers = {
+            **dict.fromkeys(_askers(after, choice, comparing)),
+            **dict.fromkeys(self._paired(choice)),
+        }
         after = derive_requirements(after, self.matrix, askers)
         after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
@@ -96,6 +103,15 @@ class PostState:
         """Return the packages that go with some versions of what a choice moves."""
         moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
         return paired_with(moved, self.matrix)
+
+    def _comparing(self, choice: Choice) -> frozenset[str]:
+        """Return the distributions that compare what a choice moves while they are imported.
+
+        Their metadata need not ask for it.
+        """
+        moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
+        found = (self._compared[name] for name in self._compared.keys() & moved)
+        return frozenset().union(*found)
 
     def _facts(self, facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
         names = self._names[choice.package]
@@ -139,14 +155,28 @@ def _requirer(environment: Environment, choice: Choice) -> dict[str, Fact]:
     return found
 
 
-def _askers(environment: Environment, choice: Choice) -> list[str]:
-    """Return the packages whose requirements a choice can meet or break, itself among them."""
+def _compared(matrix: Matrix) -> dict[str, frozenset[str]]:
+    """Return distribution -> those that compare it where it is installed."""
+    found: dict[str, frozenset[str]] = {}
+    for row in matrix.tables["requirement-checks"].rows:
+        for text in (*words(row.get("if_there")), *words(row.get("beside"))):
+            name = Requirement(text).name
+            found[name] = found.get(name, frozenset()) | {str(row["package"])}
+    return found
+
+
+def _askers(environment: Environment, choice: Choice, comparing: frozenset[str]) -> list[str]:
+    """Return the packages whose requirements a choice can meet or break, itself among them.
+
+    `comparing`: the distributions that compare what moves without asking for it.
+    """
     moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
     found = []
     for package in (*PACKAGES, *environment.requirers()):
         needs = mapping_of(environment.fact(f"{package}.requires"))
         gone = choice.package == TORCH and any(name.startswith("nvidia-") for name in needs)
-        if gone or package == choice.package or not moved.isdisjoint(needs):
+        compares = comparing and text_of(environment, f"{package}.distribution") in comparing
+        if gone or compares or package == choice.package or not moved.isdisjoint(needs):
             found.append(package)
     return found
 

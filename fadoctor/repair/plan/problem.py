@@ -39,6 +39,7 @@ from fadoctor.repair.plan.name_bounds import NameBounds
 from fadoctor.repair.plan.offers import offers_of
 from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.relations import Judge, placed, relations_of
+from fadoctor.repair.plan.release_months import ReleaseMonths
 from fadoctor.repair.plan.released import is_there, mapping_of
 from fadoctor.repair.plan.requirements import Requirements, requirements_of, violations, with_pairs
 from fadoctor.repair.plan.wishes import HALF, PAIR, may_work, without_hub
@@ -71,6 +72,7 @@ class Session:
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
         self.bounds = NameBounds(self.matrix)
+        self.months = ReleaseMonths(self.matrix)
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)
         self.verdicts: Memory = {}

@@ -13,7 +13,7 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
-from fadoctor.repair.plan.released import is_there
+from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
 from fadoctor.repair.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
@@ -67,6 +67,10 @@ def _missed(
     for package in missing_packages(problem.wishes, after, best):
         if _can_be_planned(problem, package):
             yield f"{PACKAGES[package][0]} is not installed"
+    there = mapping_of(after.fact("packages.installed"))
+    for name, versions in problem.wishes.frameworks.items():
+        if not there.get(name) or not accepts(versions, there[name]):
+            yield f"{name}{versions} is not installed"
     for cell in (*problem.wishes.cells, *problem.wishes.hopeless):
         if answer_for(problem.wishes, cell, best) == FAILS:
             yield f"{wish_text(cell)} fails"

@@ -14,6 +14,7 @@ from fadoctor.model.packages import BYSTANDERS, FLASH_ATTN, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.model.plan_words import shortcomings
 from fadoctor.model.recipe import Ingredient, Recipe
+from fadoctor.repair.plan.actions import owners_of
 from fadoctor.repair.plan.build import missing_modules
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.hub_route import partner_of_kernels
@@ -175,8 +176,8 @@ def _comments(
     if plan.assumed:
         yield f"assumed: {', '.join(plan.assumed)}"
     yield from shortcomings(plan)
-    if any(choice.kind is ChoiceKind.COMMUNITY for choice in changes):
-        yield "the wheel of flash-attn was built by a third party, not by its authors"
+    for owner in owners_of(changes):
+        yield f"{owner}, a third party, built the wheel of flash-attn, not its authors"
     staying = _staying(problem, changes)
     left = [each for each in _there(problem.environment, changes) if each not in staying]
     if left:

@@ -14,6 +14,7 @@ from fadoctor.model.packages import (
     BESIDE_TORCH,
     COMPILED_BESIDE,
     FRAMEWORK_TABLE,
+    FRAMEWORKS,
     PLANNED,
     RELEASES,
     TABLED_FRAMEWORKS,
@@ -39,6 +40,9 @@ _DECIDING = (
     "torch.version", "torch.build", "python.version", "python.abi_tag", "host.platform",
 )  # fmt: skip
 """Facts that decide which releases fit."""
+
+_MOST_BUILT = "linux_x86_64"
+"""The platform on which each release of torch has a build with CUDA."""
 
 
 def drawn_in(packages: Iterable[str]) -> set[str]:
@@ -138,7 +142,9 @@ class Releases:
                 if columns.keys() <= rows[version].keys()
             )
             needs = f"{package}.requires"
-            self._all[package] = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
+            every = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
+            is_compiled = package in FRAMEWORKS and package in COMPILED_BESIDE
+            self._all[package] = tuple(_compiled_for(every)) if is_compiled else every
         return self._all[package]
 
     def _frameworks(self, package: str) -> Iterator[Choice]:
@@ -223,9 +229,13 @@ class Releases:
         return str(cell.value) if isinstance(cell, Known) else ""
 
     def _has_cuda_of_pypi(self, torch: str, environment: Environment) -> bool:
-        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows."""
+        """Return whether a torch has the CUDA major of its build on PyPI, or nobody knows.
+
+        What is compiled beside a build of PyPI's without CUDA has the CUDA of its build for x86_64.
+        """
         base, platform = version_part(torch, "base") or "", text_of(environment, "host.platform")
-        there, mine = self.indexes.cuda_of(PYPI, base, platform), environment.fact("torch.cuda")
+        builds = (self.indexes.cuda_of(PYPI, base, each) for each in (platform, _MOST_BUILT))
+        there, mine = next(filter(None, builds), ""), environment.fact("torch.cuda")
         if not there or not isinstance(mine, Known):
             return True
         return version_part(there, "major") == version_part(str(mine.value), "major")
@@ -259,6 +269,23 @@ class Releases:
         if build == PYPI and (read := self._cuda_of_file(package, version)):
             return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
+
+
+def _compiled_for(every: Iterable[Choice]) -> Iterator[Choice]:
+    """Yield the releases of a compiled framework, newest first, none for a torch after its time.
+
+    Where the next ones name one torch, one with an open range was compiled for that or an older.
+    """
+    pinned = ""
+    for choice in every:
+        needs = mapping_of(choice.facts[f"{choice.package}.requires"])
+        if needs[TORCH].startswith("=="):
+            pinned = version_part(needs[TORCH][2:], "minor") or pinned
+            yield choice
+            continue
+        bound = f"{needs[TORCH]},=={pinned}.*" if pinned else needs[TORCH]
+        facts = {f"{choice.package}.requires": Known({**needs, TORCH: bound}, AFTER)}
+        yield msgspec.structs.replace(choice, facts={**choice.facts, **facts})
 
 
 def _needs(row: Row) -> tuple[Requirement, ...]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
-from fadoctor.knowledge.matrix.versions import parse_specifier
-from fadoctor.model.errors import UsageError, did_you_mean
-from fadoctor.model.fact import Absent, Known, printable
+from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import (
     ATTENTION,
-    BACKENDS,
     KERNELS,
     MAIN,
     PACKAGES,
@@ -22,7 +19,9 @@ from fadoctor.model.packages import (
     TRANSFORMERS,
 )
 from fadoctor.model.verdict import Backend, Dtype, Predicted
+from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.repair.plan.wished_names import HUB, attention_of, framework, package_of, with_version
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -32,22 +31,8 @@ if TYPE_CHECKING:
 
 HALF = (Dtype.BF16, Dtype.FP16)
 
-HUB = {
-    Backend.FA2: Backend.HUB_FA2,
-    Backend.FA3: Backend.HUB_FA3,
-    Backend.FA4: Backend.HUB_FA4,
-}
-"""Backend of a package -> the same attention as transformers takes it from the Hub."""
-
-_ALIASES = {each.value: BACKENDS[each.value] for each in HUB}
-
 PAIR = (TRANSFORMERS, KERNELS)
 """The fact prefixes of what brings a kernel of the Hub."""
-
-_WISH = re.compile(
-    r"(?P<name>[A-Za-z0-9._-]{1,60})\s*(?:\[[\w, .-]{0,60}\])?\s*(?P<versions>[=<>!~].{0,100})?"
-)
-"""A wish: a name, and which versions of it."""
 
 _ON_TORCH = frozenset((TORCH, TRANSFORMERS))
 """Distributions of which whoever requires one computes with torch."""
@@ -88,33 +73,16 @@ class Wishes(msgspec.Struct, frozen=True):
     """Backends whose wishes are met where nothing known stands against them."""
     pinned: Mapping[str, str] = {}
     """Package -> the versions of it that were asked for: ``==0.15.0``."""
+    frameworks: Mapping[str, str] = {}
+    """Distributions outside the catalogue that were asked for, and in which versions, "" for any:
+    nothing is predicted for them, and what their releases require is in a table."""
+    drawn: frozenset[str] = frozenset()
+    """Of `asked` what nobody named, and such a distribution requires."""
 
-
-def package_of(name: str, option: str) -> str:
-    """Return the fact prefix that a name on the command line means; UsageError for another."""
-    plain = name.strip().lower().replace("-", "_")
-    plain = _ALIASES.get(plain, plain)
-    for prefix, names in PACKAGES.items():
-        if plain == prefix or plain in {other.replace("-", "_") for other in names}:
-            return prefix
-    kernels = [backend.value for backend in HUB.values()] if option == "--want" else []
-    known = [*(name for names in PACKAGES.values() for name in names), *kernels]
-    plans = [*(names[0] for names in PACKAGES.values()), *kernels]
-    otherwise = f" It plans for {', '.join(plans)}."
-    hint = did_you_mean(name, known, otherwise)
-    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
-
-
-def _with_version(text: str) -> tuple[str, str]:
-    """Return package and versions that a wish means: ``vllm==0.15.0``, ``torch>=2.6,<2.9``."""
-    found = _WISH.fullmatch(text.strip())
-    if found is None or not found["versions"]:
-        return package_of(text, "--want"), ""
-    package = package_of(found["name"], "--want")
-    if parse_specifier(found["versions"]) is None:
-        shown = printable(found["versions"], 60)
-        raise UsageError(f"--want {printable(text, 60)}: {shown} is not a version, such as ==2.8.0")
-    return package, found["versions"].replace(" ", "")
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All that was asked for by name: packages, and distributions outside the catalogue."""
+        return (*self.asked, *self.frameworks)
 
 
 def wishes_of(
@@ -128,16 +96,20 @@ def wishes_of(
     `found`: ids of the rules that find something. Of what was not asked for, those cells are wished
     that fail because of a finding, although releases with a kernel for that GPU exist.
     """
-    hub, named = _routes(asked_for)
-    told = [_with_version(name) for name in named]
-    asked = tuple(dict.fromkeys(name for name, _ in told))
+    hub, routes = _routes(asked_for)
+    helpers = Helpers(kernels.matrix)
+    frameworks = {name: told for name in routes if (told := framework(name, helpers))}
+    packages_told = [with_version(name) for name in routes if name not in frameworks]
+    drawn = tuple(attention_of(helpers, dict(frameworks.values())))
+    asked = tuple(dict.fromkeys([*(name for name, _ in packages_told), *drawn]))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
     # torch and the frameworks bring several ways to attend: one that is not there is no loss, nor a
     # reason for an older torch
     alone = [name for name in asked if name in ATTENTION]
     beyond = {name for name in alone if gpus and not is_of_use(kernels, name, gpus)}
-    packages = {*asked, *_needed_by(kernels, asked), *_default(kernels, gpus)} - beyond
+    packages = {*asked, *_default(kernels, gpus)} - beyond
+    packages |= {*_needed_by(helpers, [*asked, *(name for name, _ in frameworks.values())])}
     failing = _broken(kernels, visible_gpus(kernels.environment), verdicts, found)
     of_hub = [(gpu, backend) for backend in hub for gpu in gpus]
     cells = [(gpu, backend) for gpu, backend in of_hub if has_kernel(kernels, backend, gpu)]
@@ -165,7 +137,9 @@ def wishes_of(
         no_hub=asked_for.no_hub,
         instead=(instead := _instead(kernels, asked, asked_for)),
         brings={kernels.package(backend): (backend,) for backend in instead},
-        pinned={name: versions for name, versions in told if versions},
+        pinned={name: versions for name, versions in packages_told if versions},
+        frameworks=dict(frameworks.values()),
+        drawn=frozenset(drawn).difference(name for name, _ in packages_told),
     )
 
 
@@ -277,10 +251,9 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
             yield package
 
 
-def _needed_by(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
+def _needed_by(helpers: Helpers, asked: Iterable[str]) -> Iterator[str]:
     """Yield torch where what was asked for is of no use without: a table of releases says so."""
-    helpers = Helpers(kernels.matrix)
-    if any(not helpers.closure(PACKAGES[name][0]).isdisjoint(_ON_TORCH) for name in asked):
+    if any(not helpers.closure(distribution_of(name)).isdisjoint(_ON_TORCH) for name in asked):
         yield TORCH
 
 
@@ -337,8 +310,11 @@ def wish_text(cell: tuple[Gpu, Backend]) -> str:
 def describe(wishes: Wishes) -> tuple[str, ...]:
     """Return the wishes in words, what was asked for first."""
     asked = [
-        f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)" for name in wishes.asked
+        f"{PACKAGES[name][0]}{wishes.pinned.get(name, '')} (asked for)"
+        for name in wishes.asked
+        if name not in wishes.drawn
     ]
     kept = [f"{PACKAGES[name][0]} stays as it is" for name in sorted(wishes.kept)]
     hub = ["no kernel is fetched from the Hub"] if wishes.no_hub else []
-    return (*asked, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))
+    others = [f"{name}{versions} (asked for)" for name, versions in wishes.frameworks.items()]
+    return (*asked, *others, *kept, *hub, *(wish_text(cell) for cell in wishes.cells))

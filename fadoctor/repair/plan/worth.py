@@ -22,9 +22,10 @@ def worthwhile(problem: Problem, solution: Solution) -> Solution:
     """
     cost, cells = solution.cost, problem.wishes.cells
     coming = {choice.package for choice in solution.changes}
-    if problem.is_from_nothing and problem.wishes.asked and coming.isdisjoint(problem.wishes.asked):
+    named = problem.wishes.named
+    if problem.is_from_nothing and named and coming.isdisjoint(named):
         return msgspec.structs.replace(solution, choices=())
-    if problem.wishes.asked or not solution.changes or not cost.errors:
+    if named or not solution.changes or not cost.errors:
         return solution
     all_fail = bool(cells) and cost.missed >= FAILS[0] * len(cells)
     if cost.lost or all_fail:

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
 
+TABLE = "helper-releases"
+
+
 class _Release(msgspec.Struct, frozen=True):
     version: str
     requires: dict[str, str]
 
 
 class HelperReleases:
-    """Table ``helper-releases``, for one Python."""
+    """That table, for one Python."""
 
     def __init__(self, matrix: Matrix, python: str) -> None:
         """Take the matrix, and the Python as ``3.12``, "" where it is not known."""
@@ -32,7 +35,7 @@ class HelperReleases:
     @cached_property
     def _all(self) -> dict[str, dict[str, _Release]]:
         """Return package -> version -> release; none where the Python is not known."""
-        tables = map(self._matrix.tables.get, ("helper-releases", "numpy-releases"))
+        tables = map(self._matrix.tables.get, (TABLE, "numpy-releases"))
         names = {name: package for package, each in PACKAGES.items() for name in each}
         found: dict[str, dict[str, _Release]] = {}
         for row in (row for table in tables if table is not None for row in table.rows):
@@ -49,6 +52,17 @@ class HelperReleases:
         if not isinstance(pythons, str):
             return bool(self._python)
         return bool(self._python) and is_in_specifier(self._python, known(pythons))
+
+    def excludes(self, package: str, version: str) -> bool:
+        """Return whether a release is listed, and not for this Python."""
+        name = PACKAGES[package][0]
+        table = self._matrix.tables.get(TABLE)
+        own = [
+            row
+            for row in (table.rows if table is not None and self._python else ())
+            if row["package"] == name and version in words(row["version"])
+        ]
+        return bool(own) and not any(map(self._admits, own))
 
     def has(self, package: str) -> bool:
         """Return whether the table has releases of a package for this Python."""

@@ -118,12 +118,17 @@ class Resolver:
         """
         if self._has_open or not self.ranges.keys() <= taken.keys() or self.contradicts():
             return False
-        if not all(self.versions.has_file(each, version) for each, version in self.exact.items()):
+        if not all(self._is_installed(each, version) for each, version in self.exact.items()):
             return False
         self._is_reversed = not self._is_reversed
         other = self.resolve({})
         self._is_reversed = not self._is_reversed
         return other == taken
+
+    def _is_installed(self, package: str, version: str) -> bool:
+        """Return whether an installer takes a release that is pinned, by files and Python."""
+        python_fits = not self.versions.excludes_python(package, version)
+        return python_fits and self.versions.has_file(package, version)
 
     def resolve_in_order(self) -> dict[str, str] | None:
         """Return what comes where what the files name before torch is decided before it.

@@ -122,6 +122,15 @@ class Versions:
         """Return whether a release has a wheel here, as far as the tables know."""
         return self._files.come(PACKAGES[package][0], version) is True
 
+    def excludes_python(self, package: str, version: str) -> bool:
+        """Return whether the tables know a release, and no row of its is for this Python."""
+        if self.is_helper(package):
+            return self._helpers.excludes(package, version)
+        table = self.matrix.tables[RELEASE_TABLES[package]]
+        python = python_of(self.environment)
+        own = [row for row in table.rows if version in words(row["version"])]
+        return bool(own) and not any(_is_for(package, row, python) for row in own)
+
     def is_read(self, package: str, version: str) -> bool:
         """Return whether the tables decide about a release: it has a file, and its needs are known.
 

@@ -23,6 +23,7 @@ from fadoctor.sources.manifests.package_indexes import of_their_indexes
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts
+from fadoctor.sources.manifests.spelling import as_listed
 from fadoctor.sources.manifests.unseen_bounds import bounded_facts
 from fadoctor.sources.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
@@ -55,7 +56,7 @@ def planned_environment(
     facts |= python_facts(facts, manifests, host.overlays)
     choice = manifests[0].choice if manifests else None
     markers = Markers(marker_target(facts), choice)
-    combined = of_their_indexes(_in_image(combine(manifests, markers)))
+    combined = as_listed(of_their_indexes(_in_image(combine(manifests, markers))), matrix)
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)

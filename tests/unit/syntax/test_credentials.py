@@ -106,6 +106,7 @@ def test_no_text_raises_and_no_line_is_lost(text: str) -> None:
     assert hide_credentials(text).count("\n") == text.count("\n")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "piece",
     [

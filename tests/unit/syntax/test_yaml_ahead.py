@@ -96,6 +96,7 @@ DEEP = {
 }
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.usefixtures("parser")

@@ -81,13 +81,19 @@ class Family:
         return found
 
     def _meant(self, heir: str, base: str) -> str:
-        """Return the dotted name of a base: of its own file, of the only one, of the import."""
-        module, several = heir.rpartition(".")[0], self._by_name.get(base, [])
+        """Return the dotted name of a base: of its own file, of the only one, of the import.
+
+        A class may inherit from one of its own name that its file imports; it is no base of itself.
+        """
+        module = heir.rpartition(".")[0]
+        several = [each for each in self._by_name.get(base, []) if each != heir]
         own = f"{module}.{base}"
-        if own in several and own != heir:
+        if own in several:
             return own
         origin = self._bodies[heir].imports.get(base, "")
-        near = [each for each in several if each.split(".")[-2] == origin] or several
+        near = [each for each in several if each.split(".")[-2] == origin]
+        if not near and base != heir.rpartition(".")[2]:
+            near = several
         return near[0] if len(near) == 1 else base
 
 

@@ -85,6 +85,9 @@ def shape_of(trace: Any) -> Shape:
     window = min(told.get("window", 0), LIKE_WINDOW)
     if window and window != told["window"]:
         trace.note("a window of %d was used instead of %d" % (window, told["window"]))
+    if told.get("value_dim"):
+        sizes = (told["value_dim"], told["head_dim"])
+        trace.note("values of %d were padded to %d, as frameworks do for FlashAttention" % sizes)
     return shape._replace(
         heads=groups * kv_heads,
         kv_heads=kv_heads,

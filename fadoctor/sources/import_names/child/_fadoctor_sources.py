@@ -94,8 +94,8 @@ class Sources:
 
         They are not read: each has its size, and none was written after the RECORD.
         """
-        if not self.shipped.has(distribution):
-            return None
+        if not self.shipped.is_exact(distribution):
+            return None  # in another release a file of the same size may export other names
         _, installed_at = _look(self.records.get(distribution, ""))
         files = []
         for below, path in python_files(folder, "", finder):

@@ -187,6 +187,7 @@ INCLUDING = {
 """How files name others."""
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("kind", INCLUDING)
 @pytest.mark.parametrize(
     "way", ["../secret.txt", "{outside}/secret.txt", "link.txt", "up/secret.txt"]

@@ -33,6 +33,7 @@ def test_each_row_is_told_once(knowledge: Knowledge) -> None:
     assert [row["told"] for row in rows] == list(TOLD["told"])
 
 
+@pytest.mark.long
 def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge) -> None:
     wanted = {str(row["told"]): row["rule"] for row in knowledge.tables[told_words.CAUSES].rows}
     got = {name: found(knowledge, text)[:1] for name, text in TOLD["told"].items()}

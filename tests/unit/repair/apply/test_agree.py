@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fadoctor.model.plan import Answer, Verification
 from fadoctor.repair.apply.agree import ROUNDS, agreed_plan
 from fadoctor.repair.plan.planner import PlannerRequest
@@ -80,6 +82,7 @@ def test_releases_that_are_refused_together_are_not_planned_again() -> None:
     assert len(asked.plans) <= ROUNDS
 
 
+@pytest.mark.long
 def test_an_installer_that_refuses_everything_has_the_last_word() -> None:
     asked = Asked(lambda _: Verification(Answer.REFUSED, "pip", detail="no"))
     found = agreed(asked)
@@ -88,6 +91,7 @@ def test_an_installer_that_refuses_everything_has_the_last_word() -> None:
     assert found.plan.verification.answer is Answer.REFUSED
 
 
+@pytest.mark.long
 def test_a_silent_step_back_is_no_agreement() -> None:
     """sglang 0.5.23 became 0.5.2 under «Afterwards no problem remains»."""
     asked = Asked(lambda _: Verification(Answer.RESOLVES, "uv", ("torchtext 0.4.0",)))

@@ -39,6 +39,7 @@ def judge(prefix: Path, program: tuple[str, ...] = (), **variables: str) -> None
     refuse_unready(plan, prefix, {**clean, **variables}, run)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER"])
 def test_variables_that_send_packages_elsewhere(template: tuple[Path, Path], name: str) -> None:
     value = "1" if name == "PIP_USER" else "/nowhere"

@@ -75,6 +75,7 @@ def test_what_quarrels_with_what_is_kept_is_refused_early(kept: str) -> None:
     assert found.nodes < 2_000
 
 
+@pytest.mark.long
 def test_what_fails_on_one_of_two_gpus_counts_as_soon_as_nothing_can_excuse_it() -> None:
     """All wheels of flash-attn were tried beside it: 20,000 partial states, fifteen seconds."""
     found = solve(problem(golden("linux-v100-and-a100"), want=("flash_attn_4",)))
@@ -82,6 +83,7 @@ def test_what_fails_on_one_of_two_gpus_counts_as_soon_as_nothing_can_excuse_it()
     assert found.nodes < 4_000
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("kept", "want", "most"),
     [

@@ -10,8 +10,10 @@ import pytest
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, follow, keep, remove
 from fadoctor.repair.plan.compiled import AFTER
+from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.post_state import PostState, old_cuda_wheels
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
+from fadoctor.sources.targets.derived import derive
 from tests.unit.repair.plan.problems import golden, session, with_package
 
 if TYPE_CHECKING:
@@ -151,3 +153,26 @@ def test_a_contradiction_is_settled_by_what_moves_to_the_version_that_is_require
     apply = PostState(session().matrix).apply
     assert apply(there, torch("2.8.0")).fact(CONTRADICTED) == Known({}, AFTER)
     assert apply(there, torch("2.9.1")).fact(CONTRADICTED) == Known(told, "test")
+
+
+def test_what_is_compared_without_being_asked_for_is_judged_again() -> None:
+    """diffusers compares peft at import, and its metadata name it for an extra alone."""
+    here = golden(
+        "linux-a100-healthy",
+        **{
+            "requirer.count": 1,
+            "requirer[0].distribution": "diffusers",
+            "requirer[0].version": "0.39.0",
+            "requirer[0].requires": {"regex": ""},
+            "requirer[0].installer": "pip",
+            "packages.installed": {"diffusers": "0.39.0", "peft": "0.10.0", "regex": "2025.1.1",
+                                   "transformers": "4.57.1"},
+            "peft.version": "0.10.0",
+        },
+    )  # fmt: skip
+    here = derive(here, session().matrix)
+    assert isinstance(here.fact("requirer[0].unmet"), Known)
+    newer = offer("peft==0.19.1")
+    assert newer is not None
+    after = PostState(session().matrix).after(here, [newer])
+    assert isinstance(after.fact("requirer[0].unmet"), Absent)

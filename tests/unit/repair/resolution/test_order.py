@@ -58,3 +58,23 @@ def test_what_is_tried_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert trial.untried > 10
     assert len(judged) <= 1 + 3 + 2 + len(trial.loose)
     assert len(trial.loose) <= 2
+
+
+@pytest.mark.parametrize(
+    ("pin", "fits", "excludes"),
+    [("transformers==5.22.2", "3.12", "3.10"), ("torch==2.4.1", "3.12", "3.13")],
+)
+def test_nothing_is_picked_beside_a_pin_that_the_python_cannot_install(
+    pin: str, fits: str, excludes: str, tmp_path: Path
+) -> None:
+    """A resolver finds no solution then, so no release comes."""
+    found = {}
+    for python in (fits, excludes):
+        here: dict[str, Any] = {
+            "python__version": f"{python}.1",
+            "python__abi_tag": f"cp{python.replace('.', '')}",
+        }
+        environment = planned(tmp_path, f"{pin}\nbitsandbytes\n", **here)
+        found[python] = picks(environment, session().matrix)
+    assert found[fits]
+    assert not found[excludes]

@@ -303,6 +303,7 @@ HOSTILE = {
 IN_IMAGES = ("quotes", "nested", "environment", "here")
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("file", "name"),
     [*(("run.sh", name) for name in HOSTILE), *(("Dockerfile", name) for name in IN_IMAGES)],

@@ -57,6 +57,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_hostile_sources_end_in_time_and_harm_no_other(tree: Tree, name: str) -> None:
     text = HOSTILE[name].encode("utf-8", "surrogatepass").decode("latin-1")

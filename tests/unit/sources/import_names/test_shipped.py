@@ -17,6 +17,7 @@ from fadoctor.sources.import_names.child._fadoctor_shipped import (
     Shipped,
     digest_of,
     listing_of,
+    nearest,
     read_lines,
 )
 from fadoctor.sources.import_names.child._fadoctor_sources import Sources
@@ -79,9 +80,26 @@ def test_an_edited_file_is_never_judged_by_a_table(filled: Tree, tmp_path: Path)
     assert answer.source == "1 of 2 files parsed"
 
 
-def test_another_release_is_parsed(filled: Tree, tmp_path: Path) -> None:
+def test_a_release_without_a_table_takes_the_same_files_of_another_one(
+    filled: Tree, tmp_path: Path
+) -> None:
     tables = table(filled, tmp_path / "tables", version="2.0")
-    assert read(filled, tables).source == "2 of 2 files parsed"
+    assert read(filled, tables).source == "0 of 2 files parsed"
+    (filled.folder / "provider" / "__init__.py").write_text("Gone = 1")
+    answer = read(filled, tables)
+    assert (answer.source, answer.broken) == ("1 of 2 files parsed", ())
+
+
+@pytest.mark.parametrize(
+    ("version", "taken"),
+    [
+        ("2.1", "2.1"), ("2.0.9", "2.1"), ("0.1", "1.0"), ("2.2", "10.0"), ("11", "10.0"),
+        ("10.0.dev1", "10.0"), ("of my own", ""),
+    ],
+)  # fmt: skip
+def test_the_nearest_release_is_the_next_newer_one_or_the_newest(version: str, taken: str) -> None:
+    assert nearest(["10.0", "2.1", "1.0", "no version"], version) == taken
+    assert nearest([], version) == ""
 
 
 def test_a_local_version_is_its_release(tree: Tree, tmp_path: Path) -> None:
@@ -134,7 +152,10 @@ def test_every_release_of_a_table_has_its_lines(tmp_path: Path) -> None:
     (tmp_path / "p.names").write_bytes(packed({"1": lines, "2": more}))
     assert dict(read_lines(str(tmp_path / "p.names"), "2")) == more
     assert Shipped(str(tmp_path), {"p": "2+cu1"}).find("p", digest_of(b"x")) == ["x"]
-    assert Shipped(str(tmp_path), {"p": "3"}).find("p", digest_of(b"x")) is None
+    near = Shipped(str(tmp_path), {"p": "3"})
+    assert (near.find("p", digest_of(b"x")), near.is_exact("p")) == (["x"], False)
+    assert Shipped(str(tmp_path), {"p": "2+cu1"}).is_exact("p")
+    assert not Shipped(str(tmp_path), {"q": "2"}).is_exact("q")
 
 
 @pytest.fixture
@@ -147,13 +168,13 @@ def models(tmp_path: Path) -> Path:
     return folder
 
 
-def structure(models: Path) -> tuple[dict[str, list[str]], bool]:
+def structure(models: Path, version: str = "1") -> tuple[dict[str, list[str]], bool]:
     """Return an import structure, and whether it comes from a table that says Shipped."""
     finder = Finder([])
     names = [name for name, _ in python_files(str(models), "", finder)]
     key = listing_of("models", [(name, SIZE) for name in names])
     (models.parent / "p.names").write_bytes(packed({"1": {key: b'{"models.one": ["Shipped"]}'}}))
-    shipped = Shipped(str(models.parent), {"p": "1"})
+    shipped = Shipped(str(models.parent), {"p": version})
     records = {"p": str(models.parent / "RECORD")}
     found = Sources("", {}, records, shipped).lazy(str(models), "models", "p", finder)
     return found, "Shipped" in str(found)
@@ -161,6 +182,8 @@ def structure(models: Path) -> tuple[dict[str, list[str]], bool]:
 
 def test_a_structure_is_that_of_a_release_where_sizes_and_times_say_so(models: Path) -> None:
     assert structure(models)[1]
+    found, is_shipped = structure(models, "1.1")  # another release, with files of the same sizes
+    assert (found["models.one.modeling"], is_shipped) == (["One"], False)
     file = models / "one" / "modeling.py"
     file.write_text("x = 1\n")
     os.utime(file, ns=(0, 0))

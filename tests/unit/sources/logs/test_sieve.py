@@ -151,6 +151,7 @@ def _read(knowledge: Knowledge, piece: bytes, size: int) -> list[tuple[str, str]
     return found(read_log(Stream(piece, size), "hostile", knowledge))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_logs_are_little_work(knowledge: Knowledge, kind: str) -> None:
     """How long a mebibyte takes, bench/explain.py says."""

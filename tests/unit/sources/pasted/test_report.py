@@ -38,6 +38,7 @@ def test_no_damage_raises() -> None:
         assert all("\x1b" not in str(fact) for fact in environment.facts.values())
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "line",
     ["GPU 0: " + "A" * 5_000, "- " + "a" * 5_000, "|" + " " * 5_000, "[pip3] " + "x " * 3_000,

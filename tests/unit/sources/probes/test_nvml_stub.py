@@ -150,6 +150,7 @@ def test_a_mig_instance_makes_its_gpu_visible(stub: Callable[..., Path], tmp_pat
 
 
 # 3 is "not supported", which some calls may say; the others are alike, and each is a process.
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     "code", [3, 15, 4711, *(pytest.param(code, marks=pytest.mark.long) for code in (4, 18, 999))]
 )

@@ -202,6 +202,7 @@ READ_BY_SOME = ("sum", "attributes", "branches")
 """What depends on the Python that parses: some refuse what others read."""
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_script_is_refused_within_its_limits(name: str) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,0 +1,90 @@
+"""Frameworks outside the catalogue, of which a table has releases: they can be asked for."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from fadoctor.model.errors import UsageError
+from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
+from fadoctor.repair.plan.released import accepts, mapping_of
+from tests.states.sequences import on_platform
+from tests.states.starts import start
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import golden, plan, session, with_package
+
+A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "535.183.01")
+V100 = ("Tesla V100-SXM2-16GB", "7.0", "535.104.05")
+
+
+def _changed(found: Plan) -> dict[str, str]:
+    return {change.distribution: change.after for change in found.changes}
+
+
+def _asked(*names: str, gpu: tuple[str, str, str] = A100) -> Plan:
+    return plan(start("empty", gpu), want=names)
+
+
+def test_a_framework_comes_with_what_it_requires() -> None:
+    found = _asked("axolotl==0.18.0")
+    changed = _changed(found)
+    assert found.outcome is PlanOutcome.REPAIRS
+    assert changed["axolotl"] == "0.18.0"
+    assert changed["torch"].startswith(("2.11", "2.12"))
+    assert changed["transformers"] == "5.14.1"
+    assert changed["trl"] == "1.8.0"
+
+
+def test_attention_that_it_requires_is_decided_with_torch() -> None:
+    found = _asked("openrlhf")
+    assert _changed(found)["flash-attn"] == "2.8.3"
+    [install] = [each for each in found.actions if each.kind is ActionKind.INSTALL]
+    assert any(each.startswith("flash-attn @ https://") for each in install.requirements)
+    assert not any("flash-attn (asked for)" in each for each in found.wishes)
+    assert any("openrlhf (asked for)" in each for each in found.wishes)
+
+
+def test_what_no_torch_for_the_machine_takes_is_missed() -> None:
+    found = _asked("axolotl>=99")
+    assert found.outcome is PlanOutcome.IMPOSSIBLE
+    assert "axolotl>=99 is not installed" in found.proof.missed
+
+
+def test_what_is_there_already_changes_nothing() -> None:
+    here = with_package(golden("linux-a100-healthy"), "verl", "0.9.1")
+    assert _changed(plan(here, want=("verl",))) == {}
+
+
+@pytest.mark.parametrize("wish", ["no-such-framework", "axolotl==x.y"])
+def test_names_and_versions_that_nobody_knows_are_refused(wish: str) -> None:
+    with pytest.raises(UsageError):
+        _asked(wish)
+
+
+@pytest.mark.parametrize(
+    ("version", "torch", "fits"),
+    [("0.2.5", "2.1.2", True), ("0.2.5", "2.5.1", False), ("0.7.3", "2.5.1", True)],
+)
+def test_an_old_vllm_is_for_no_torch_after_its_time(version: str, torch: str, fits: bool) -> None:  # noqa: FBT001 -- a parameter
+    """vLLM 0.2.5 declares torch>=2.1.1, and was compiled for 2.1."""
+    releases = {each.version: each for each in session().candidates.listed.every("vllm")}
+    needs = mapping_of(releases[version].facts["vllm.requires"])
+    assert accepts(needs["torch"], torch) is fits
+
+
+def test_what_requires_a_newer_torch_goes_back() -> None:
+    here = with_package(
+        golden("linux-v100-torch210"), "bitsandbytes", "0.99.0", {"torch": ">=2.90"}
+    )
+    assert _changed(plan(here)).get("bitsandbytes", "") < "0.99.0"
+
+
+def test_vllm_for_another_architecture_is_compiled_for_the_same_cuda() -> None:
+    """PyPI's torch 2.10 for aarch64 is without CUDA, and vLLM beside it is for CUDA 12."""
+    gpu = ("NVIDIA GB10", "12.1", "580.95.05")
+    here = on_platform(start("torch 2.11", gpu), "linux_aarch64")
+    facts = {"torch.version": "2.10.0+cu130", "torch.build": "cu130", "torch.cuda": "13.0"}
+    new = {name: fact_of(value) for name, value in facts.items()}
+    here = msgspec.structs.replace(here, facts={**here.facts, **new})
+    releases = session().candidates.releases("vllm", here)
+    assert "0.19.1" not in {each.version for each in releases}
