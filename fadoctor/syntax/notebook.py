@@ -116,8 +116,21 @@ def in_lines(commands: Iterable[ShellLine]) -> str:
     found: dict[int, str] = {}
     for each in commands:
         before = found.get(each.line, "")
-        found[each.line] = f"{before}; {each.text}" if before else each.text
+        found[each.line] = _joined(before, each.text) if before else each.text
     return "\n".join(found.get(line, "") for line in range(1, max(found, default=0) + 1))
+
+
+def _joined(before: str, text: str) -> str:
+    """Return two lines of a script as one: what a line leaves open goes on without a mark."""
+    bare = before.rstrip()
+    if bare.endswith("\\"):
+        return f"{bare[:-1]} {text.lstrip()}"
+    is_open = bare.endswith(("&&", "||", "|", ";", "{", "(")) or bare.split()[-1:] in _OPENING
+    return f"{bare} {text}" if is_open else f"{bare}; {text}"
+
+
+_OPENING = (["then"], ["do"], ["else"], ["in"])
+"""Words after which a command, or a pattern, begins."""
 
 
 def _taken_apart(rows: list[str]) -> tuple[list[str], list[str]]:
@@ -172,8 +185,8 @@ class _Finder:
         return self.at + 1
 
 
-_AHEAD = 2_000
+_AHEAD = 20_000
 """How many lines of the file may lie between two lines of cells: outputs are long."""
 
-_LOOKS = 200_000
+_LOOKS = 400_000
 """How many lines are looked at in all."""

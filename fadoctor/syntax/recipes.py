@@ -15,6 +15,15 @@ _DEPTH = 8
 _MAKE = re.compile(r"(?:gnu)?makefile(?:[._-][\w.-]{1,60})?|[\w.-]{1,100}\.mk")
 _JUST = re.compile(r"\.?justfile|[\w.-]{1,100}\.just")
 _WINDOWS = (".bat", ".cmd", ".ps1")
+_DEFINITION = (".def", ".singularity", ".apptainer")
+"""Ends of names of what Apptainer makes an image of."""
+# vllm.service, supervisord.conf, Procfile
+_STARTED = re.compile(
+    r"[\w.@-]{1,100}\.service|supervisor[\w.-]{0,60}\.(?:conf|ini)|procfile[\w.-]{0,60}"
+)
+# ExecStart=/opt/vllm serve, command=python -m x, web: vllm serve
+_STARTS = re.compile(r"(ExecStart(?:Pre)?=[-+@:!]{0,3}|command\s{0,9}=|[\w-]{1,60}:[ \t])([^\n]*)")
+_GIVES = re.compile(r"(Environment=)\"?([A-Za-z_]\w{0,80}=[^\n\"]*)\"?")
 # MODEL ?= x, model := "x", export A = b
 _SETS = re.compile(
     r"(?:export[ \t]{1,9})?([A-Za-z_][\w-]{0,80})[ \t]{0,9}(?::{0,3}|\?|\+)=[ \t]{0,9}([^\n]*)"
@@ -47,7 +56,8 @@ class MadeTarget(msgspec.Struct, frozen=True):
 
 def is_recipes(base: str) -> bool:
     """Return whether a file is one, by its name in lower case."""
-    return base.endswith(_WINDOWS) or any(p.fullmatch(base) for p in (_MAKE, _JUST))
+    named = any(pattern.fullmatch(base) for pattern in (_MAKE, _JUST, _STARTED))
+    return named or base.endswith((*_WINDOWS, *_DEFINITION))
 
 
 def recipe_script(base: str, text: str) -> str:
@@ -58,9 +68,44 @@ def recipe_script(base: str, text: str) -> str:
     plain = text.replace("\r", "")
     if base.endswith(_WINDOWS):
         return "\n".join(_windows(plain.split("\n"), is_power=base.endswith(".ps1")))
+    if base.endswith(_DEFINITION):
+        return "\n".join(_sections(plain.split("\n")))
+    if _STARTED.fullmatch(base):
+        return "\n".join(map(_start, plain.split("\n")))
     if not _MAKE.fullmatch(base):
         return "\n".join(_recipes(plain.split("\n"), _JUST_NAME))
     return "\n".join(_recipes(_worked_out(plain).split("\n"), _MAKE_NAME)).replace("$$", "$")
+
+
+def _start(row: str) -> str:
+    """Return the command of one line of a service, in its place; of another line nothing."""
+    if (given := _GIVES.fullmatch(row.strip())) is not None:
+        return f"export {given[2]}"
+    found = _STARTS.fullmatch(row)
+    return " " * len(found[1]) + found[2] if found is not None else ""
+
+
+def _sections(rows: list[str]) -> list[str]:
+    """Return what an image's definition runs as a script, without its files and its labels."""
+    found, is_script = [], False
+    for row in rows:
+        if row[:1] == "%":
+            is_script = row.split()[0] in _RUN_SECTIONS
+        found.append(row if is_script and row[:1] != "%" else "")
+    return found
+
+
+_RUN_SECTIONS = ("%post", "%environment", "%runscript", "%startscript")
+
+
+def image_of(base: str, text: str) -> tuple[str, int]:
+    """Return the image that a definition of Apptainer builds on, and its line; "" of another."""
+    if base.endswith(_DEFINITION):
+        for number, row in enumerate(text.split("\n"), 1):
+            key, _, value = row.partition(":")
+            if key.strip().lower() == "from":
+                return value.strip(), number
+    return "", 0
 
 
 def _worked_out(text: str) -> str:
@@ -85,7 +130,7 @@ def _closing(text: str, start: int) -> int:
 
 def recipes_of(base: str, text: str) -> tuple[MadeTarget, ...]:
     """Return the targets of a Makefile or a justfile; none of another file."""
-    if base.endswith(_WINDOWS):
+    if not (_MAKE.fullmatch(base) or _JUST.fullmatch(base)):
         return ()
     own: dict[str, tuple[int, list[int]]] = {}
     needs: dict[str, list[str]] = {}
@@ -129,6 +174,8 @@ def _recipes(rows: list[str], name: re.Pattern[str]) -> list[str]:
             text = " " * (len(text) - len(bare) + marks) + bare[marks:]
         elif pair := _SETS.fullmatch(text):
             value = pair[2].strip().strip("\"'").replace('"', "'")
+            if value.count("'") % 2:  # one quote within another: tr -d '"'
+                value = value.replace("'", "")
             text = f'{pair[1].replace("-", "_")}="{value}"'
         else:
             text = ""

@@ -117,7 +117,7 @@ def _findings(trial: Trial) -> Iterator[Finding]:
             yield _brought(trial, finding)
         elif where[0] is trial.today:
             yield _lowered(finding, Severity.WARNING, _today_text(trial, finding, where))
-        else:
+        elif any(_is_bounded(trial, world.varied) for world in where):
             yield _lowered(finding, Severity.NOTE, _elsewhere_text(trial, finding, where))
 
 
@@ -152,6 +152,9 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
                 continue  # the files are told to rule it out
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
+            newest = max(with_it | rest, key=version_key)
+            if not is_all and newest in rest and not _is_bounded(trial, package):
+                continue  # nothing is known to keep it from its newest release
             so = "with every release that the tables know" if is_all else _range(with_it, rest)
             text = f"The release of {asked} to be installed is unknown; this happens {so}."
             yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
@@ -176,7 +179,16 @@ def _today_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> s
         )
     package, bad, good = found
     taken = f"{name_of(package)} {trial.today.versions[package]}"
+    if package not in {world.varied for world in trial.others}:  # it only moved along
+        older = f"{name_of(package)} {max(good, key=version_key)}"
+        return f"A resolver picks {taken} today; it does not happen with {older}."
     return f"A resolver picks {taken} today; this happens {_range(bad, good)}."
+
+
+def _is_bounded(trial: Trial, package: str) -> bool:
+    """Return whether the files say a word on which releases of a package they take."""
+    given = trial.environment
+    return bool({**given.bounded, **given.ranges, **given.asked}.get(name_of(package)))
 
 
 def _elsewhere_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> str:

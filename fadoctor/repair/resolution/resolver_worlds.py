@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.diagnose import Prognosis, foresee
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.resolution.contradicted import Contradictions
@@ -95,7 +95,7 @@ def try_out(
     contradictions = Contradictions(resolver)
     there = contradictions.within(resolver.world(taken))
     today = ResolverWorld(taken, foresee(settled(labelled(there)), knowledge, ignore))
-    loose = tuple(_loose(resolver, taken, (knowledge, ignore)))
+    loose = tuple(_loose(resolver, today, (knowledge, ignore)))
     ruled_out = frozenset((name, other) for name, other, _ in contradictions.pairs)
     unfit = tuple(unfitting(resolver))
     if not is_consistent or not environment.ranges:
@@ -121,26 +121,37 @@ def try_out(
 
 
 def _loose(
-    resolver: Resolver, taken: dict[str, str], how: tuple[Knowledge, tuple[str, ...]]
+    resolver: Resolver, today: ResolverWorld, how: tuple[Knowledge, tuple[str, ...]]
 ) -> Iterator[ResolverWorld]:
     """Yield a world for each release of the packages that something may bound, one at a time.
 
-    All releases of a package or none: what is said of a part says nothing of the range.
+    All releases of a package or none: what is said of a part says nothing of the range. None of
+    one that the files name without a bound, where its newest release does nothing wrong.
     """
     left = LOOSE_LIMIT
+    told = {each.fingerprint for each in today.prognosis.assessment.findings}
+
+    def world(package: str, version: str) -> ResolverWorld:
+        versions = {**today.versions, package: version}
+        there = settled(labelled(resolver.world(versions)))
+        # of these, findings are told alone
+        return ResolverWorld(versions, foresee(there, *how, predicts=False), package)
+
     for package, specifier in package_of(resolver.environment.bounded).items():
-        found: list[ResolverWorld] = []
         listed = resolver.versions.of(package, specifier)
         fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        newest = max(fitting or listed, key=version_key, default="")
+        found = {newest: world(package, newest)} if newest and not specifier else {}
+        if found and told.issuperset(_fingerprints(found[newest])):
+            continue
         left -= len(fitting or listed)
         if left < 0:
             return
-        for version in fitting or listed:
-            versions = {**taken, package: version}
-            there = settled(labelled(resolver.world(versions)))
-            prognosis = foresee(there, *how, predicts=False)  # of these, findings are told alone
-            found.append(ResolverWorld(versions, prognosis, package))
-        yield from found
+        yield from (found.get(each) or world(package, each) for each in fitting or listed)
+
+
+def _fingerprints(world: ResolverWorld) -> Iterator[str]:
+    return (each.fingerprint for each in world.prognosis.assessment.findings)
 
 
 def _variations(resolver: Resolver, chosen: dict[str, str]) -> Iterator[tuple[str, str]]:

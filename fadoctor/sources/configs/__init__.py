@@ -35,6 +35,7 @@ READERS: Mapping[str, str] = MappingProxyType(
         kinds.OPENRLHF: "fadoctor.sources.configs.openrlhf",
         kinds.SGLANG: "fadoctor.sources.configs.sglang",
         kinds.VLLM: "fadoctor.sources.configs.vllm",
+        kinds.COMFYUI: "fadoctor.sources.configs.comfyui",
         "frameworks": "fadoctor.sources.configs.frameworks",
         "model": "fadoctor.sources.configs.model",
         "fsdp": "fadoctor.sources.configs.fsdp",

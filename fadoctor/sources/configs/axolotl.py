@@ -72,7 +72,8 @@ def read(source: Source) -> Configuration:
     _loose_switches(said, document)
     _precision(said, document)
     named = words.named_files(document, "deepspeed")
-    return Configuration(source.name, KIND, tuple(said.intents), named=named)
+    adapters = words.named_files(document, "lora_model_dir")
+    return Configuration(source.name, KIND, tuple(said.intents), named=named, adapters=adapters)
 
 
 def _loose_switches(said: Said, document: Node) -> None:
@@ -114,6 +115,7 @@ def _precision(said: Said, document: Node) -> None:
         said.add("config.autocast", fp16, "fp16", "fp16")
         said.add("config.weights_dtype", fp16, "fp16", "fp16")
     elif isinstance(state, Computed) or isinstance(half, Computed) or isinstance(pure, Computed):
+        said.add("config.dtype_chosen", bf16 or document, "by torch", "bf16")
         said.add("config.autocast", bf16 or document, _AUTO, "bf16")
         said.add("config.weights_dtype", bf16 or document, _AUTO, "bf16")
     else:

@@ -181,7 +181,7 @@ def _word(node: Node) -> ConfigWord:
 def _of_mapping(source: Source, mapping: Node, held: _Held) -> Iterator[ConfigCommand]:
     """Yield the commands of one mapping; its variables are those of each of them."""
     by_key = {key.lower(): node for key, node in mapping.mapping.items()}
-    for key in _SCRIPTS:
+    for key in (*_SCRIPTS, *(("source",) if "command" in by_key else ())):
         node = by_key.get(key)
         for text in (node, *node.items) if node is not None else ():
             if isinstance(text.scalar, str):

@@ -41,5 +41,7 @@ class Configuration(msgspec.Struct, frozen=True):
     """What could not be followed, in words."""
     named: tuple[str, ...] = ()
     """Other configurations that it names, as written."""
+    adapters: tuple[str, ...] = ()
+    """Folders of adapters that it names, as written."""
     image: str = ""
     """The container image in which its program runs; "" where it runs in an environment here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 ACCELERATE = "accelerate"
 AXOLOTL = "axolotl"
 BITSANDBYTES = "bitsandbytes"
+COMFYUI = "comfyui"
 DEEPSPEED = "deepspeed"
 DIFFUSERS = "diffusers"
 LMDEPLOY = "lmdeploy"

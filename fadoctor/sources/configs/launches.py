@@ -12,6 +12,7 @@ from fadoctor.sources.configs.docker_run import (
     given_options,
     speaks_of_settings,
 )
+from fadoctor.sources.configs.kinds import COMFYUI
 from fadoctor.sources.configs.shell_commands import ConfigWord
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,6}|\$\{?PYTHON\w{0,12}\}?", re.IGNORECASE)
@@ -27,14 +28,16 @@ _COMMANDS = {
     ("llamafactory-cli", "export"): "llamafactory", ("lmf", "train"): "llamafactory",
     ("axolotl", "train"): "axolotl", ("axolotl", "inference"): "axolotl",
     ("trl", "sft"): "trainer", ("trl", "dpo"): "trainer", ("trl", "grpo"): "trainer",
-    ("lmdeploy", "serve"): "server",
+    ("lmdeploy", "serve"): "server", ("aphrodite", "run"): "server",
+    ("infinity_emb", "v2"): "server", ("openllm", "serve"): "server",
+    ("fabric", "run"): "", ("lightning", "run"): "",
     ("trl", "kto"): "trainer", ("trl", "reward"): "trainer", ("trl", "rloo"): "trainer",
 }  # fmt: skip
 """A command and its first word -> the kind whose reader knows the arguments."""
 OPTIONS = "(options)"
 """What stands for a program that a file does not name, before options that it gives it."""
 _ALONE = {
-    OPTIONS: "", "text-generation-launcher": "server",
+    OPTIONS: "", "text-generation-launcher": "server", "text-embeddings-router": "server",
     "lm_eval": "server", "lm-eval": "server", "lmms_eval": "server",
     "lmms-eval": "server", "lighteval": "server", "trtllm-serve": "server",
     "litgpt": "", "oumi": "", "xtuner": "",
@@ -54,6 +57,7 @@ _SCRIPTS = (
     (re.compile(r"vllm/entrypoints/|api_server\.py$"), "vllm"),
     (re.compile(r"sglang/|launch_server\.py$"), "sglang"),
     (re.compile(r"swift/cli/|(?:^|/)llm_sft\.py$"), "ms-swift"),
+    (re.compile(r"(?i)(?:^|[/\\])ComfyUI[/\\]main\.py$"), COMFYUI),
     (re.compile(r"llamafactory|LLaMA-Factory|train_bash\.py$"), "llamafactory"),
 )  # fmt: skip
 
@@ -108,7 +112,8 @@ def find_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
                     continue
                 return Launch(found, words[at + 1], words[at + 2 :], tuple(launcher))
         if name.endswith(".py"):
-            return Launch(_kind_of_script(word.text), word, words[at + 1 :], tuple(launcher))
+            kind = _kind_of_script(word.text, words[at + 1 :])
+            return Launch(kind, word, words[at + 1 :], tuple(launcher))
         if is_accelerate and word.text != "launch":
             launcher.append(word)
     return _image_launch(words)
@@ -153,5 +158,17 @@ def _kind_of_module(name: str) -> str | None:
     return next((kind for start, kind in _MODULES if name.startswith(start)), "")
 
 
-def _kind_of_script(path: str) -> str:
-    return next((kind for pattern, kind in _SCRIPTS if pattern.search(path)), "")
+def _kind_of_script(path: str, arguments: tuple[ConfigWord, ...]) -> str:
+    """Return whose script it is, by its path, and a ``main.py`` by an option of its own."""
+    kind = next((kind for pattern, kind in _SCRIPTS if pattern.search(path)), "")
+    is_main = not kind and posixpath.basename(path.replace("\\", "/")) == "main.py"
+    options = {word.text.partition("=")[0] for word in arguments} if is_main else set()
+    return COMFYUI if options & _OF_COMFYUI else kind
+
+
+_OF_COMFYUI = frozenset((
+    "--windows-standalone-build", "--use-flash-attention", "--use-sage-attention",
+    "--use-pytorch-cross-attention", "--use-split-cross-attention", "--use-quad-cross-attention",
+    "--bf16-unet", "--fp16-unet", "--force-fp16", "--disable-smart-memory",
+))  # fmt: skip
+"""Options of ComfyUI's ``main.py``, read in ``comfy/cli_args.py``."""

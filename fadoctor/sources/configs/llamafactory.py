@@ -60,7 +60,8 @@ def read(source: Source) -> Configuration:
     else:
         _arguments(said, document)
     named = words.named_files(document, "deepspeed")
-    return Configuration(source.name, KIND, tuple(said.intents), named=named)
+    adapters = words.named_files(document, "adapter_name_or_path")
+    return Configuration(source.name, KIND, tuple(said.intents), named=named, adapters=adapters)
 
 
 def _arguments(said: Said, document: Node) -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.configs import python_models, python_started, python_training, python_unsaid
+from fadoctor.sources.configs import (
+    python_described,
+    python_models,
+    python_started,
+    python_training,
+    python_unsaid,
+)
 from fadoctor.sources.configs.intent import OWN_IMAGE, Configuration
 from fadoctor.sources.configs.python_meaning import ScriptMeaning
 from fadoctor.sources.configs.python_started import started_commands
@@ -29,6 +35,7 @@ _WANTED = frozenset(
     | python_training.WANTED
     | python_started.WANTED
     | python_unsaid.WANTED
+    | python_described.WANTED
     | _IMAGES
     | _SAVES
     | _MOVES
@@ -62,7 +69,7 @@ def read(source: Source) -> Configuration:
     answer = read_calls(book.text, source.name, _WANTED, book.cells)
     script = ScriptMeaning(source, book.line)
     for call in answer.found:
-        if not python_training.say(script, call):
+        if not (python_described.say(script, call) or python_training.say(script, call)):
             python_models.say(script, call)
     python_unsaid.say(script, answer.found)
     script.is_saved = any(call.name.rpartition(".")[2] in _SAVES for call in answer.found)
@@ -75,4 +82,5 @@ def read(source: Source) -> Configuration:
     intents = (*script.finish(), *given.intents, *started)
     has_image = any(call.name.startswith("modal.Image.") for call in answer.found)
     image = OWN_IMAGE if has_image else ""
-    return Configuration(source.name, KIND, intents, tuple(notes), given.named, image)
+    adapters = tuple(script.adapters)
+    return Configuration(source.name, KIND, intents, tuple(notes), given.named, adapters, image)

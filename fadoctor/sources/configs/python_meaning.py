@@ -94,6 +94,8 @@ class ScriptMeaning:
         self.intents: list[Intent] = []
         self.frameworks: list[tuple[str, Found]] = []
         self.purposes: list[tuple[str, Found]] = []
+        self.adapters: list[str] = []
+        """Folders of adapters that it loads."""
         self.served: list[Intent] = []
         """What a server in the script is told, apart from the models beside it."""
         self.switched: dict[str, tuple[Meaning, Found]] = {}

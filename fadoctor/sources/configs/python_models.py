@@ -38,7 +38,7 @@ WANTED = frozenset({
     "CrossAttender", "LLMConfig", "flash_attn_func", "flash_attn_qkvpacked_func",
     "flash_attn_kvpacked_func", "flash_attn_varlen_func", "flash_attn_varlen_qkvpacked_func",
     "flash_attn_varlen_kvpacked_func", "scaled_dot_product_attention",
-    "memory_efficient_attention",
+    "memory_efficient_attention", "load_adapter",
 })  # fmt: skip
 
 
@@ -47,7 +47,7 @@ def say(script: ScriptMeaning, call: Found) -> None:
     owner, _, last = call.name.rpartition(".")
     if call.form == "assignment":
         _assigned(script, call, last)
-    elif last in ("from_pretrained", "from_config"):
+    elif last in ("from_pretrained", "from_config", "load_adapter"):
         _loaded(script, call, owner.rpartition(".")[2])
     elif last in ("pipeline", "SentenceTransformer", "CrossEncoder"):
         _wrapped(script, call, last)
@@ -86,11 +86,23 @@ def _assigned(script: ScriptMeaning, call: Found, last: str) -> None:
         script.add(name, call, meaning.text(call.value), call)
 
 
+def _adapter(script: ScriptMeaning, call: Found) -> None:
+    """Remember the folder of an adapter that a model is loaded with."""
+    at = 0 if call.name.endswith("load_adapter") else 1
+    given = call.argument(at, "model_id", "peft_model_id")
+    folder = meaning.text(given.value) if given is not None else None
+    if isinstance(folder, str):
+        script.adapters.append(folder)
+
+
 # AutoModelForCausalLM, AutoPeftModelForCausalLM; not AutoDraftModel or AutoAWQForCausalLM of others
 _AUTO = re.compile(r"Auto(?:Peft)?Model(?:For\w{1,60})?")
 
 
 def _loaded(script: ScriptMeaning, call: Found, owner: str) -> None:
+    if owner == "PeftModel" or call.name.endswith("load_adapter"):
+        _adapter(script, call)
+        return
     if _NO_MODEL.search(owner):
         script.take(call, ("padding_side",), "config.padding_side", meaning.text)
         if owner.endswith("Config"):
@@ -262,6 +274,9 @@ def _cast(script: ScriptMeaning, call: Found, owner: str, last: str) -> None:
     made_by = [one for one in (owner, *makers) if not _NO_MODEL.search(one.rpartition(".")[0])]
     if _NO_MODEL.search(owner) or not any(_IS_MODEL.search(one) for one in made_by):
         return
+    device = call.argument("device")
+    if device is not None and meaning.text(device.value) == "cpu":
+        return  # where it is converted
     if last in _CASTS:
         script.add("config.weights_dtype", call, _CASTS[last], call)
         return

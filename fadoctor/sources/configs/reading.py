@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
-from fadoctor.sources.configs import READERS, frameworks
+from fadoctor.sources.configs import READERS, frameworks, loose_keys
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
@@ -54,7 +54,8 @@ def _beside(given: Sequence[Configuration], fence: str) -> Iterator[Configuratio
     tried = 0
     for each in given:
         models = [i.value for i in each.intents if i.name == "config.model"]
-        for model in dict.fromkeys(model for model in models if isinstance(model, str)):
+        named = (model for model in (*models, *each.adapters) if isinstance(model, str))
+        for model in dict.fromkeys(named):
             for kind, base in _OF_MODELS.items():
                 name = os.path.normpath(
                     os.path.join(os.path.dirname(each.file), model, base)  # noqa: PTH118, PTH120
@@ -85,6 +86,8 @@ def _read(source: Source, kind: str) -> Configuration:
         if reader.recognises(source):
             read: Configuration = reader.read(source)
             return read
+    if loose_keys.recognises(source):
+        return loose_keys.read(source)
     if frameworks.is_silent(source):
         return frameworks.read(source)
     raise UnknownKindError(

@@ -41,6 +41,10 @@ PRECISIONS: dict[str, tuple[str, str | None]] = {
 """What ``precision`` says: of the weights, or of autocast."""
 
 
+_STORED = frozenset(("fp8", "float8_e4m3fn", "int8", "int4", "nvfp4", "mxfp4"))
+"""Precisions in which weights are kept; what they are computed in is not said."""
+
+
 class _Key(NamedTuple):
     framework: str
     path: tuple[str, ...]
@@ -180,7 +184,7 @@ def _meant(said: Said, node: Node, key: _Key) -> bool:
         what, value = PRECISIONS.get(str(node.scalar).strip().lower(), ("", None))
         if what:
             said.add(_OPEN[what], node, value, written)
-        return bool(what)
+        return bool(what) or str(node.scalar).strip().lower() in _STORED
     if key.says in ("bf16", "fp16"):
         return _switch(said, node, key.says)
     if key.value:  # a switch that stands for a value

@@ -29,7 +29,7 @@ from fadoctor.sources.configs.words import Said
 from fadoctor.syntax.tree import Node
 
 KIND = "shell"
-_SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch")
+_SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".lsf", ".qsub", ".fish", ".csh")
 _SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
 _FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
 SERVER = "server"

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from fadoctor.syntax.tree import Node
 
 DTYPES = {
-    "bf16": "bf16", "bfloat16": "bf16",
-    "fp16": "fp16", "float16": "fp16", "half": "fp16",
-    "fp32": "fp32", "float32": "fp32", "float": "fp32", "32": "fp32",
+    "bf16": "bf16", "bfloat16": "bf16", "bfloat_16": "bf16",
+    "fp16": "fp16", "float16": "fp16", "float_16": "fp16", "half": "fp16",
+    "fp32": "fp32", "float32": "fp32", "float_32": "fp32", "float": "fp32", "32": "fp32",
     "fp8": "fp8", "float8": "fp8", "float8_e4m3fn": "fp8", "fp8_e4m3": "fp8",
 }  # fmt: skip
 """How frameworks write a dtype, without ``torch.``, in lower case -> how the catalogue does."""

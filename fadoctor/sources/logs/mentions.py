@@ -9,26 +9,20 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.logs.named_gpus import MOST, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
-from fadoctor.sources.pasted.names import GPU_NAME, NAME, VERSION, distribution_of, is_wished
-from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
+from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
+from fadoctor.sources.targets.gpu_name import gpus_by_key
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fadoctor.model.rule import Table
+    from fadoctor.sources.logs.named_gpus import Spoken
     from fadoctor.sources.pasted.claims import PastedLine
-
-    Spoken = tuple[Claim, tuple[int, int]]
-    """A claim, and where in its line it stands."""
-
-TOOL = "a line of the log"
-
-MOST = 24
-"""Mentions of one kind in one line, at most, that are read."""
+    from fadoctor.sources.targets.gpu_name import GpuModel
 
 FEW = 400
 """So few lines are read one by one."""
@@ -44,8 +38,9 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    "python", "driver", "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce",
-    "quadro", "radeon", "instinct", "amd", "gfx", "显卡",
+    "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
+    "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
+    "radeon", "instinct", "amd", "gfx", "显卡",
     "(you have ", "(found version ", "already satisfied", "detected cuda version",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
@@ -55,11 +50,11 @@ _WORDS = (
 _VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'\"*:=\s]{0,60}v?\d")
 """What stands where the version of a package does, from the first word of its name on."""
 
-SHORT = 4
-"""Product names of fewer characters (L4, M40) are words of other things, too."""
-
 IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
 """What stands between a name and the version that it has, in words."""
+
+STOPS = r"(?!\w|[.+]\w)"
+"""Where a version ends: at the end of a sentence too, but not before its own label."""
 
 _PACKAGE_FORMS = (
     # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0"
@@ -68,12 +63,12 @@ _PACKAGE_FORMS = (
         rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
         rf"|\s?(?:{IS})\s?|版)"
-        rf"[*`]{{0,3}}v?{VERSION}(?![\w.])"
+        rf"[*`]{{0,3}}v?{VERSION}{STOPS}"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
     (
         rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
-        rf"{VERSION}(?![\w.])"
+        rf"{VERSION}{STOPS}"
     ),
 )
 _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
@@ -118,10 +113,30 @@ _PLAIN = (
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
-    # Driver Version: 535.129.03
+    # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
     (
         "driver.version",
-        compiled(r"\bDriver Version: {0,4}(?P<found>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"),
+        compiled(
+            r"(?i:\bDriver(?: Version)?(?: is| was)?:?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
+            r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?) {0,4}v?"
+            r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)\b(?!\.\d)"
+        ),
+    ),
+    # nvcc is 11.8 | nvcc release 12.1 | CUDA toolkit 12.4 installed
+    (
+        "toolkit.nvcc.version",
+        compiled(
+            r"(?i:\bnvcc(?: ?(?:version|release|is|ist|reports|says|says it is|=|:|是|は)){0,2}"
+            r"|\bcuda toolkit(?: version)?(?: is)?) {0,2}v?(?P<found>\d{1,2}\.\d)\b(?!\.\d{3})"
+        ),
+    ),
+    # torch is built with CUDA 12.1 | pytorch compiled for cuda 11.8
+    (
+        "torch.cuda",
+        compiled(
+            r"(?i:\b(?:py)?torch\b(?: ?v?\d\.\d{1,2}(?:\.\d)?)?[^.;,\n]{0,30}"
+            r"\b(?:with|for|mit|against) (?:support for )?cuda) ?(?P<found>\d{1,2}\.\d)\b"
+        ),
     ),
     # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
     ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
@@ -158,13 +173,6 @@ _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|di
 # python_embeded\Lib\site-packages\torch-2.8.0+cu129.dist-info
 _RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
 
-# 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
-_TIMES = compiled(
-    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
-    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
-)
-_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
-
 
 def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield what single lines say is installed, is there, or ran."""
@@ -180,7 +188,7 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
         else:
             yield from _moved(line)
             wished: dict[tuple[int, int], bool] = {}
-            for claim, span in (*_plain(line), *_gpus(line, models, tables)):
+            for claim, span in (*_plain(line), *named_gpus(line, models, tables)):
                 if span not in wished:
                     wished[span] = is_wished(line.text, *span)
                 if not wished[span]:
@@ -292,38 +300,3 @@ def _package(name: str, version: str, line: PastedLine) -> Claim:
     distribution = distribution_of(name)
     labelled = distribution == "torch" and "+" in version
     return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)
-
-
-def _gpus(
-    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
-) -> Iterator[Spoken]:
-    """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found in islice(GPU_NAME.finditer(line.text), MOST):
-        name = found["name"]
-        is_marked = found["maker"] or found["brand"] or "GPU" in line.text or "显卡" in line.text
-        if len(name) < SHORT and not is_marked:
-            continue
-        if not models:
-            models |= gpus_by_key(tables)
-        brand = "Quadro " if (found["brand"] or "").startswith("Quadro") else ""
-        gpu = models.get(key_of(brand + name)) or models.get(key_of(name))
-        if gpu is None:
-            continue
-        times = _TIMES.search(line.text[max(0, found.start() - 6) : found.start()])
-        many = min(_many(times) if times else 1, SUBJECT_LIMIT)
-        for index in range(many):
-            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
-
-
-def _many(times: re.Match[str]) -> int:
-    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
-
-
-def _gpu(gpu: GpuModel, index: int, line: PastedLine) -> Iterator[Claim]:
-    at = f"gpu[{index}]"
-    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
-    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
-    if gpu.compute_capability:
-        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
-    if gpu.gfx:
-        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)

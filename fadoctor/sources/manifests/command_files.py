@@ -27,6 +27,7 @@ from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import (
     UNSEEN_BASE,
     UNSEEN_REST,
+    Setting,
     is_unfollowed,
     open_image,
     unseen_image,
@@ -39,7 +40,7 @@ from fadoctor.sources.manifests.requirement_text import (
 )
 from fadoctor.sources.manifests.yaml_units import Unit, read_units
 from fadoctor.syntax.dockerfile import Text
-from fadoctor.syntax.recipes import is_recipes, recipe_script, recipes_of
+from fadoctor.syntax.recipes import image_of, is_recipes, recipe_script, recipes_of
 from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def _recipes(source: Source) -> list[Unit]:
     if not units:
         units = [Unit("this file", 1)]
         units[0].rows = dict(enumerate(rows, 1))
+        image, line = image_of(base, source.text)
+        units[0].image = Setting(image, Place(source.name, line, 1)) if image else None
     return units
 
 

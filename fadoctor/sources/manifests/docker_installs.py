@@ -24,6 +24,7 @@ from fadoctor.sources.manifests.install_options import (
     UPGRADE,
     InstallArguments,
     sort_arguments,
+    with_options,
 )
 from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, unmarked
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from fadoctor.syntax.shell_events import Redirection
 
 _INSTALLER = re.compile(
-    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}PIP\w{0,20})"
+    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}(?:PIP|UV|CONDA|MAMBA|POETRY|PDM)\w{0,20})"
     r"[^\n]{0,200}\b(?:install|sync|add|create|update)\b"
 )
 # pip3.11, and what a variable names: $VENV_PIP, ${PYTHON_BIN}
@@ -195,8 +196,9 @@ class Installs:
 
     def tool(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> Callable[[], None] | None:
         """Return what carries out a command of a tool other than pip."""
-        if name in {"uv", "poetry", "pdm"} and verb == "add":
-            return lambda: self.pip(rest, is_uv=name == "uv")
+        asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
+        if asked and name in {"uv", "poetry", "pdm"}:
+            return lambda: self.pip(asked, is_uv=name == "uv")
         if (name, verb) in _LOCKS:
             return lambda: self.lock(name, verb, rest)
         if name in _CONDA and verb in {"install", "create"}:

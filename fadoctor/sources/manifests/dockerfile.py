@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 KIND = "Dockerfile"
 _NAME = re.compile(
-    r"(?:Dockerfile|Containerfile)(?:[._-](?!txt|in|md|toml|lock|ya?ml|json|py)[\w.-]{1,100})?"
+    r"(?:Dockerfile|Containerfile)(?:[._-](?![\w.-]{0,80}\b(?:txt|in|md|toml|lock|ya?ml|json|py)$)[\w.-]{1,100})?"
     r"|.{1,100}\.[Dd]ockerfile"
 )
 _FROM = re.compile(r"^\s{0,20}FROM\s{1,20}\S", re.MULTILINE | re.IGNORECASE)

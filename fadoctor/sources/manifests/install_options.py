@@ -45,6 +45,20 @@ _CONDA_VALUES = frozenset((
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
 
 
+def with_options(words: tuple[FilledWord, ...]) -> tuple[FilledWord, ...]:
+    """Return what ``uv run`` installs before it runs a program: ``--with torch==2.6.0``."""
+    found: list[FilledWord] = []
+    for at, word in enumerate(words):
+        name, is_joined, value = word.text.partition("=")
+        if name == "--with" and is_joined:
+            found += [msgspec.structs.replace(word, text=each) for each in value.split(",") if each]
+        elif word.text == "--with":
+            found += words[at + 1 : at + 2]
+        elif not word.text.startswith("-") and words[at - 1].text[:1] != "-":
+            break  # the program, with its own options
+    return tuple(found)
+
+
 class InstallArguments(msgspec.Struct, frozen=True):
     """The words after a command, sorted."""
 

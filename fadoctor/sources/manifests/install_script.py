@@ -25,6 +25,7 @@ LINE_LIMIT = 500_000
 LENGTH_LIMIT = 1 << 18
 """Characters of all commands."""
 
+_SUFFIXES = (".sh", ".bash", ".ipynb", ".slurm", ".sbatch", ".pbs", ".lsf", ".qsub")
 _SHEBANG = re.compile(r"#![^\n]{0,100}\b(?:bash|dash|zsh|ksh|sh)\b")
 # python -m venv .venv, uv venv, conda create -n train
 _FRESH = re.compile(
@@ -36,7 +37,7 @@ _FRESH = re.compile(
 
 def recognises(name: str, head: str) -> bool:
     """Say whether a file is one, by its name or its first line."""
-    return name.endswith((".sh", ".bash", ".ipynb")) or _SHEBANG.match(head) is not None
+    return name.endswith(_SUFFIXES) or _SHEBANG.match(head) is not None
 
 
 def read(source: Source) -> Manifest:

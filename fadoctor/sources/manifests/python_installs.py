@@ -31,10 +31,14 @@ _FILES = {
     "pip_install_from_requirements": "pip install -r", "poetry_install_from_file": "poetry install",
     "uv_sync": "uv sync",
 }  # fmt: skip
+_LISTED = ("ImageSpec", "python_packages", "add_python_packages", "pypi", "pypi_base")
+"""Calls of Flyte, bentoml, Beam and Metaflow that are given a list of packages."""
 _COMMANDS = ("run_commands", "dockerfile_commands")
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output")
 _SHELL = ("system", "popen")
-_WANTED = frozenset((*_BASES, *_PIP, *_FILES, *_COMMANDS, "env", *_SUBPROCESS, *_SHELL))
+_WANTED = frozenset(
+    (*_BASES, *_PIP, *_FILES, *_LISTED, *_COMMANDS, "env", "install", *_SUBPROCESS, *_SHELL)
+)
 _STARTERS = frozenset(
     (*(f"subprocess.{name}" for name in _SUBPROCESS), *(f"os.{name}" for name in _SHELL))
 )
@@ -54,13 +58,39 @@ def read_script_units(source: Source) -> list[Unit]:
     images: dict[tuple[int, int], Unit] = {}
     chains: list[tuple[str, Unit]] = []
     itself = Unit("this file", 1)
+    listed: list[Unit] = []
     found = read_calls(text, source.name, _WANTED).found
     for call in sorted(found, key=lambda one: (one.line, one.column, len(one.name))):
         if call.name in _STARTERS:
             _start(itself, call)
+        elif call.name.rpartition(".")[2] in _LISTED or call.name == "session.install":
+            listed.append(_listed(source, call))
         elif call.form == "call":
             _add_to_image(source, call, images, chains)
-    return [unit for unit in (*images.values(), itself) if unit.rows or unit.notes]
+    units = (*images.values(), *listed, itself)
+    return [unit for unit in units if unit.rows or unit.notes or unit.wishes]
+
+
+def _listed(source: Source, call: Found) -> Unit:
+    """Return the machine of a call that is given packages, by position or under their name."""
+    unit = Unit(f"the call at line {call.line}", call.line)
+    given = call.argument("packages")
+    items = given.value.items if given is not None else ()
+    texts = [
+        (
+            each.line,
+            f"{each.key}=={_word(each.value)}" if isinstance(each.key, str) else _word(each.value),
+        )
+        for each in items
+    ]
+    for line, text in texts or _texts(call):
+        if not text.startswith("-") and "$" not in text:
+            unit.wishes.append((text, Place(source.name, line or call.line, 1)))
+    python = call.argument("python", "python_version")
+    if python is not None and isinstance(python.value.literal, str):
+        minor = ".".join(python.value.literal.removeprefix("python").split(".")[:2])
+        unit.python = Setting(f"=={minor}.*", Place(source.name, python.line, python.column))
+    return unit
 
 
 def _add_to_image(

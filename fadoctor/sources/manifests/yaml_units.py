@@ -28,8 +28,9 @@ _SCRIPTS = ("before_script", "setup", "setup_commands", "initialization_commands
 """Keys whose text, or list of texts, is a script of the shell, in the order in which they run."""
 _STARTS = ("entrypoint", "command", "args", "arguments")
 _STEPS = frozenset(("steps", "tasks", "stages"))
-_LISTS = frozenset(("requirements", "python_packages", "pip_packages", "pip"))
-"""Keys of lists of requirements: Truss, cog, the runtime environment of Ray."""
+_MAPPINGS = frozenset(("python", "ansible.builtin.pip"))
+_LISTS = frozenset(("requirements", "python_packages", "pip_packages", "pip", *_MAPPINGS))
+"""Keys of lists of requirements: Truss, cog, the runtime environment of Ray, bentoml, Ansible."""
 _IMAGES = ("image", "image_id", "container")
 _ENVIRONMENT = ("env", "environment", "envs")
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash"))
@@ -136,8 +137,12 @@ def _variables(by_key: dict[str, Node]) -> dict[str, str | None]:
 def _lists(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:
     """Take the packages and the Python that a mapping lists."""
     for name in sorted(_LISTS & by_key.keys()):
-        listed = by_key[name].get("packages") if by_key[name].mapping else by_key[name]
-        for item in listed.items if listed is not None else ():
+        node = by_key[name]
+        if node.mapping:  # of bentoml, of Ansible
+            listed = node.get("packages") or node.get("name")
+        else:
+            listed = node if name not in _MAPPINGS else None
+        for item in (listed, *listed.items) if listed is not None else ():
             if isinstance(item.scalar, str):
                 unit.wishes.append((item.scalar, Place(source.name, item.line, item.column)))
     python = by_key.get("python_version")
@@ -149,7 +154,8 @@ def _lists(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:
 
 def _scripts(by_key: dict[str, Node]) -> Iterator[Node]:
     """Yield texts for the shell, each where it stands; a command of words as one text."""
-    for key in _SCRIPTS:
+    of_argo = ("source",) if "command" in by_key else ()
+    for key in (*_SCRIPTS, *of_argo):
         node = by_key.get(key)
         for text in (node, *node.items) if node is not None else ():
             if isinstance(text.scalar, str):

@@ -49,7 +49,7 @@ VERSION = (
 PLAIN_VERSION = compiled(r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60}?)")
 
 WISH = compiled(
-    r"(?i)require(?!\w{1,5} already)|depend"
+    r"(?i)require(?!\w{1,5} already)|depend|\bneed(?:s|ed)?\b"
     r"|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
@@ -65,9 +65,21 @@ GPU_NAME = compiled(
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|GRE|Ada|D)\b){0,2}"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
-    r"(?![\w.]|-\d\b)"
+    r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )
 """The name of a GPU, with its maker, its brand, or neither."""
+
+BARE_GPU = compiled(
+    r"(?i)(?<![\w./$:#=-])(?P<lead>(?:\b(?:my|an?|our|two|three|four|dual|single|old|new|both)"
+    r"|\d ?x|[\u00d7\u5f20\u5757])\s?)?"
+    r"(?P<name>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[5-9]0|50[5-9]0)"
+    r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b)?(?!\w|[.,:%]\d|-\d)"
+    r"(?P<noun> (?:cards?|gpus?|laptop)\b| ?(?:\u663e\u5361|\u986f\u5361))?"
+)
+"""A GeForce without its series, as people say it: my 3090, 4070 Ti, 2x3090, a 4060 laptop.
+
+Something beside the number must say that it is a card.
+"""
 
 
 def distribution_of(name: str) -> str:

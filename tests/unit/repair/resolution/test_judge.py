@@ -348,3 +348,17 @@ def test_a_pin_of_a_file_is_not_loosened_for_a_wish(tmp_path: Path) -> None:
     found = plan(plan_base(environment, session().knowledge), want=("flash-attn",))
     assert found.actions == ()
     assert "sglang requires torch==2.14.1" in found.conflicts[0].because[0]
+
+
+def test_a_torch_that_only_comes_along_has_no_range_of_its_own(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "xformers\n", "V100"))
+    message = found["torch-arch-unsupported"].message
+    assert " today; it does not happen with torch 2." in message
+    assert "happens since" not in message
+
+
+def test_old_releases_of_what_is_named_without_a_bound_are_no_matter(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "bitsandbytes\nxformers\ncpm_kernels\n", "H100"))
+    assert not [rule for rule in found if rule.startswith("bitsandbytes")]
+    found = findings(judged(tmp_path, "bitsandbytes<0.47\nxformers\n", "H100"))
+    assert [rule for rule in found if rule.startswith("bitsandbytes")]

@@ -220,3 +220,69 @@ def test_a_section_of_an_engine_in_a_file_within() -> None:
     found = facts(("map.yaml", text))
 
     assert (found["framework"], found["weights_dtype"]) == ("vllm", "bf16")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python main.py --use-flash-attention",
+        "python -s ComfyUI/main.py --use-flash-attention",
+        r".\python_embeded\python.exe -s ComfyUI\main.py --windows-standalone-build --bf16-unet",
+    ],
+)
+def test_comfyui_is_known_by_its_folder_or_its_options(command: str) -> None:
+    found = facts(("run.bat", f"@echo off\r\n{command}\r\npause\r\n"))
+    assert found["framework"] == "comfyui"
+    assert found.get("attention") == "flash_attention_2" or found["weights_dtype"] == "bf16"
+
+
+def test_the_main_of_another_program_is_not_comfyui() -> None:
+    assert "framework" not in facts(("run.sh", "python main.py --bf16 --use-flash-attn\n"))
+
+
+PAGE = """{"nodes": [
+  {"type": "WanVideoVAELoader", "widgets_values": ["vae.safetensors", "fp16"]},
+  {"type": "WanVideoModelLoader",
+   "widgets_values": ["m.safetensors", "bf16", "fp8_e4m3fn", "offload_device", "flash_attn_2"]}]}
+"""
+PROGRAM = """{"3": {"class_type": "WanVideoModelLoader",
+  "inputs": {"model": "m", "base_precision": "bf16", "attention_mode": "flash_attn_2"}}}
+"""
+
+
+@pytest.mark.parametrize("text", [PAGE, PROGRAM])
+def test_a_workflow_says_how_its_model_is_loaded(text: str) -> None:
+    found = facts(("workflow.json", text))
+    told = (found["framework"], found["weights_dtype"], found["attention"])
+    assert told == ("comfyui", "bf16", "flash_attention_2")
+
+
+def test_a_workflow_without_a_word_of_it_is_another_kind() -> None:
+    with pytest.raises(StopIteration):
+        read('{"nodes": [{"type": "KSampler", "widgets_values": [1, "fixed"]}]}', "w.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("vllm.service", f"[Service]\nEnvironment=A=b\nExecStart=/opt/v/bin/{SERVE}\n", 3),
+        ("supervisord.conf", f"[program:a]\ncommand={SERVE}\n", 2),
+        ("Procfile", f"web: {SERVE} --port $PORT\n", 1),
+        ("train.def", f"From: x\n%labels\n  a b\n%startscript\n  exec {SERVE}\n", 5),
+        ("run.pbs", f"#PBS -q gpu\n{SERVE}\n", 2),
+        ("w.yaml", f"script:\n  image: x\n  command: [bash]\n  source: |\n    {SERVE}\n", 5),
+        ("run.sh", "fabric run --precision=bf16-true train.py --lr 1\n", 1),
+        ("serve.sh", "aphrodite run m --dtype bfloat16\n", 1),
+    ],
+)
+def test_what_else_starts_a_program(name: str, text: str, line: int) -> None:
+    found = read(text, name)
+    [intent] = [
+        each for each in found.intents if each.name == "config.weights_dtype" and each.written
+    ]
+    assert (intent.value, intent.place.line) == ("bf16", line)
+
+
+def test_another_file_with_a_colon_in_its_lines_is_no_list_of_programs() -> None:
+    with pytest.raises(StopIteration):
+        read(f"web: {SERVE}\n", "notes.conf")

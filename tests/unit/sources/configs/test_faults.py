@@ -157,3 +157,20 @@ def test_what_a_script_computes_is_unknown_and_no_finding() -> None:
     text = LOAD.format("dtype=pick(), attn_implementation=pick()") + TRAIN.format("bf16=pick()")
     machine = {**without("flash_attn"), **V100}
     assert [e.rule_id for e in judged("a.py", text, machine) if e.severity.value == "error"] == []
+
+
+AUTO = "base_model: m\ndatasets: [{path: d}]\nbf16: auto\n"
+
+
+@pytest.mark.parametrize(
+    ("cc", "torch", "is_told"),
+    [("7.5", "2.6.0", True), ("7.5", "2.2.0", False), ("8.0", "2.6.0", False)],
+)
+def test_auto_is_bfloat16_where_torch_counts_emulation(cc: str, torch: str, is_told: bool) -> None:  # noqa: FBT001
+    machine = {"gpu[0].compute_capability": cc, "torch.version": torch}
+    found = [
+        each
+        for each in judged("a.yaml", AUTO, dict(machine))
+        if each.rule_id == "bf16-unsupported-gpu"
+    ]
+    assert [place.line for each in found for place in each.locations] == [3] * is_told

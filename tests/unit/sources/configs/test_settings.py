@@ -139,3 +139,25 @@ def test_a_known_framework_whose_keys_say_nothing_is_read(
 
 def test_short_names_of_flash_attention() -> None:
     assert facts("model_args: {attn_implementation: fa2}\n")["attention"] == "flash_attention_2"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("policy_dtype: bfloat16\n", "weights_dtype", "bf16"),
+        (
+            "training: {mixed_precision: true, mixed_precision_dtype: bfloat16}\n",
+            "autocast",
+            "bf16",
+        ),
+        ("flash_attention_2: true\n", "attention", "flash_attention_2"),
+    ],
+)
+def test_keys_of_trainers_without_a_reader(text: str, name: str, value: str) -> None:
+    assert facts(text)[name] == value
+
+
+def test_a_precision_of_storage_is_known_and_decides_nothing() -> None:
+    text = "precision: float8_e4m3fn\n"
+    assert read(text).notes == ("train.yaml: recognised: line 1",)
+    assert not facts(text).keys() & {"autocast", "weights_dtype"}

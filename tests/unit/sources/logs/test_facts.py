@@ -56,6 +56,25 @@ LINES = [
      {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
     ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
      {"torch.version": "2.5.1+cu124", "torch.cuda": "12.4"}),
+    ("I have torch 2.6.0.", {"torch.version": "2.6.0"}),
+    ("with torch 2.5.1+rocm6.2. It fails", {"torch.build": "rocm"}),
+    ("fails on my RX 6600.", {"gpu[0].gfx": "gfx1032"}),
+    ("2x T4s and GPU driver 525.105, no root",
+     {"gpu[1].compute_capability": "7.5", "driver.version": "525.105"}),
+    ("显卡驱动版本是535.104", {"driver.version": "535.104"}),
+    ("nvcc ist 11.8, torch ist mit CUDA 12.1 gebaut",
+     {"toolkit.nvcc.version": "11.8", "torch.cuda": "12.1"}),
+    ("nvcc is 12.4, and torch 2.4 with cuda 12.1 does not like it",
+     {"toolkit.nvcc.version": "12.4", "torch.cuda": "12.1", "torch.version": "2.4"}),
+    ("CUDA: 7.5. CUDA Toolkit: 12.4. Triton: 3.2.0", {"toolkit.nvcc.version": None}),
+    ("it needs driver 550.54 or newer", {"driver.version": None}),
+]  # fmt: skip
+
+CARDS = [
+    ("my 3090 fails", "8.6"), ("4070 Ti Super, 16 GB", "8.9"), ("on a T4.", "7.5"),
+    ("3060显卡", "8.6"), ("an old 1080 Ti", "6.1"), ("2x3090", "8.6"), ("5060ti 16gb", "12.0"),
+    ("step 3090 of 5070", None), ("a 1080p video", None), ("at 1080 x 1920", None),
+    ("port 5050, my 4070.5 tokens", None),
 ]  # fmt: skip
 
 
@@ -66,6 +85,14 @@ def values(environment: Environment, names: Iterable[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("line", "said"), LINES)
 def test_what_a_line_says(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
+    assert values(facts(knowledge, line), said) == said
+
+
+@pytest.mark.parametrize(("line", "capability"), CARDS)
+def test_a_card_without_its_series_is_one_where_something_says_so(
+    knowledge: Knowledge, line: str, capability: str | None
+) -> None:
+    said = {"gpu[0].compute_capability": capability}
     assert values(facts(knowledge, line), said) == said
 
 

@@ -123,3 +123,37 @@ def test_a_list_in_a_file_within_the_file() -> None:
     manifest = read(given(RAY, "service.yaml"))
     assert wanted(manifest) == {"vllm": "==0.4.3", "transformers": "==4.40.2"}
     assert by_name(manifest)["vllm"].place.line == 7
+
+
+def test_an_installer_that_a_variable_names_is_one() -> None:
+    text = (
+        "UV ?= uv\nAPP=$(shell sed -n 's/^v = //p' a.toml | tr -d '\"')\n\n"
+        "setup: uv # Install\n\t$(UV) pip install torch==2.6.0\n"
+    )
+    assert asked(of(text, "Makefile")) == {"torch": ("==2.6.0", 5)}
+
+
+def test_a_definition_of_apptainer_is_an_image_with_what_it_adds() -> None:
+    text = (
+        "Bootstrap: docker\nFrom: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\n\n"
+        "%files\n  pip install x\n%post\n    pip install peft==0.15.2\n"
+    )
+    manifest = of(text, "train.def")
+    assert asked(manifest)["peft"] == ("==0.15.2", 7)
+    assert asked(manifest)["torch"][0].startswith("==2.6.0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python:\n  packages:\n    - torch==2.6.0\n",
+        "- hosts: a\n  tasks:\n    - ansible.builtin.pip:\n        name: [torch==2.6.0]\n",
+    ],
+)
+def test_lists_of_bentoml_and_of_ansible(text: str) -> None:
+    assert asked(of(text))["torch"][0] == "==2.6.0"
+
+
+def test_a_list_of_pythons_is_no_list_of_packages() -> None:
+    with pytest.raises(InputError):
+        of('python: ["3.8", "3.9"]\nname: a\n')

@@ -246,7 +246,9 @@ def test_it_is_known_by_name() -> None:
     assert recognises("Dockerfile", "")
     assert recognises("Dockerfile.gpu", "# x\nFROM a\n")
     assert recognises("train.dockerfile", "ARG A=1\n")
+    assert all(recognises(f"Dockerfile.{each}", "FROM a\n") for each in ("python", "interact"))
     assert not recognises("Dockerfile.md", "# how\n")
+    assert not recognises("Dockerfile.python.json", "FROM a\n")
     assert not recognises("Dockerfile.txt", "FROM a\n")
     assert not recognises("docker-compose.yml", "services:\n")
 

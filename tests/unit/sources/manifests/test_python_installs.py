@@ -93,3 +93,23 @@ def test_what_may_not_run_is_a_note() -> None:
 def test_a_script_that_installs_nothing_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         of(text)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'ImageSpec(name="a", packages=["torch==2.6.0", "peft"])',
+        'bentoml.images.Image(python_version="3.11").python_packages("torch==2.6.0", "peft")',
+        'Image().add_python_packages(["torch==2.6.0", "peft"])',
+    ],
+)
+def test_a_list_of_packages_of_other_platforms(call: str) -> None:
+    manifest = of(f"import bentoml\nfrom x import Image, ImageSpec\na = {call}\n")
+    assert {each.name: each.specifier for each in manifest.requirements} == {
+        "torch": "==2.6.0", "peft": "",
+    }  # fmt: skip
+
+
+def test_a_mapping_of_packages_to_releases() -> None:
+    manifest = of('@pypi(python="3.11.0", packages={"torch": "2.6.0"})\ndef start(): ...\n')
+    assert [(each.name, each.specifier) for each in manifest.requirements] == [("torch", "==2.6.0")]

@@ -118,6 +118,20 @@ def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "begins",
+    [
+        "# made by a tool\n--index-url https://a.example/simple\n\n",
+        "absl-py==2.4.0 \\\n  --hash=sha256:ab\n",
+    ],
+)
+def test_a_lock_that_is_a_list_of_pins_is_read_as_one(tmp_path: Path, begins: str) -> None:
+    found = read(tmp_path, f"{begins}torch==2.7.1\n", "python_depset.lock")
+    assert ("torch", "==2.7.1") in [(each.name, each.specifier) for each in found.requirements]
+    with pytest.raises(InputError, match="not a kind of file"):
+        read(tmp_path, "{}\n", "other.lock")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "".join(

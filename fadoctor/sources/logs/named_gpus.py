@@ -1,0 +1,83 @@
+"""The GPUs that a line names: by a product's name, or by a number that something calls a card."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.sources.pasted.claims import Claim
+from fadoctor.sources.pasted.names import BARE_GPU, GPU_NAME
+from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.model.rule import Table
+    from fadoctor.sources.pasted.claims import PastedLine
+
+    Spoken = tuple[Claim, tuple[int, int]]
+    """A claim, and where in its line it stands."""
+
+TOOL = "a line of the log"
+
+MOST = 24
+"""Mentions of one kind in one line, at most, that are read."""
+
+SHORT = 4
+"""Product names of fewer characters (L4, M40) are words of other things, too."""
+
+# 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
+_TIMES = compiled(
+    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
+    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
+)
+# on a T4 | my P40 | two L4
+_HAD = compiled(r"(?i)\b(?:my|an?|our|two|four|dual|single|old|\d ?x) $")
+_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
+
+
+def named_gpus(
+    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
+) -> Iterator[Spoken]:
+    """Yield the GPUs that a line names; a short name only where the line is about one."""
+    for found, names in _named_gpus(line.text):
+        if not models:
+            models |= gpus_by_key(tables)
+        gpu = next((models[key] for name in names if (key := key_of(name)) in models), None)
+        if gpu is None:
+            continue
+        start = found.start("name")
+        times = _TIMES.search(line.text[max(0, start - 6) : start])
+        many = min(_many(times) if times else 1, SUBJECT_LIMIT)
+        for index in range(many):
+            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
+
+
+def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
+    """Yield where a text names a GPU, and what it may be called."""
+    for found in islice(GPU_NAME.finditer(text), MOST):
+        name, brand = found["name"], found["brand"] or ""
+        is_marked = found["maker"] or brand or "GPU" in text or "显卡" in text
+        if len(name) >= SHORT or is_marked or _HAD.search(text[: found.start()]):
+            yield found, (f"Quadro {name}", name) if brand.startswith("Quadro") else (name,)
+    for found in islice(BARE_GPU.finditer(text), MOST):
+        if found["lead"] or found["kind"] or found["noun"]:
+            series = "GTX" if found["name"] < "2" else "RTX"
+            yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
+
+
+def _many(times: re.Match[str]) -> int:
+    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
+
+
+def _gpu(gpu: GpuModel, index: int, line: PastedLine) -> Iterator[Claim]:
+    at = f"gpu[{index}]"
+    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
+    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
+    if gpu.compute_capability:
+        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
+    if gpu.gfx:
+        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)
