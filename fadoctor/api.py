@@ -66,7 +66,8 @@ def check(
     from fadoctor.interfaces.commands.request import ProgramRequest
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform, resolve)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     return run.check(what, smoke=smoke, thorough=thorough, cache=cache, ignore=ignore, rules=rules)
 
 
@@ -98,7 +99,8 @@ def facts(
     from fadoctor.interfaces.commands.request import ProgramRequest
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform, resolve)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     return run.facts(what, thorough=thorough, cache=cache, rules=rules)
 
 
@@ -178,7 +180,8 @@ def plan(
     from fadoctor.interfaces.commands.request import ProgramRequest, names
 
     what = ProgramRequest(target, site_packages, facts, requirements, extra, group, config,
-                          config_kind, gpu, driver, glibc, python_version, platform, resolve)  # fmt: skip
+                          config_kind, gpu, driver, glibc, python_version, platform,
+                          resolve)  # fmt: skip
     wanted = PlanRequest(names(want, "want"), names(keep, "keep"), allow_build, installer,
                          names(ignore, "ignore"), verify, no_hub)  # fmt: skip
     return run.plan(what, wanted, rules=rules)

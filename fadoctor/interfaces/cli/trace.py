@@ -58,7 +58,7 @@ def trace(
     verbose: showing.TraceVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Run a command unchanged and report its attention: which code made q, k or v float32, and what ran."""
+    """Run a command unchanged: report its attention, and which code made q, k or v float32."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr, style_of
     from fadoctor.interfaces.commands.trace import TraceRequest
     from fadoctor.interfaces.commands.trace import trace as traced
