@@ -97,7 +97,7 @@ def test_the_gate_is_green_only_below_a_green_answer(name: str, diagnosed: Diagn
         ("unsloth-xformers-flash-range", "flash-attn is outside the range that xformers accepts"),
         ("hung-driver", "fadoctor could not read which GPU is here. NVML: nvmlInit gave no answer"),
         ("linux-all-gpus-hidden", "An environment variable hides every GPU."),
-        ("container-lib-without-nodes", "The container has the driver's library but no GPU."),
+        ("container-lib-without-nodes", "The container gets no GPU device."),
     ],
 )
 def test_the_premise_that_is_broken_comes_first(name: str, said: str, diagnosed: Diagnosed) -> None:

@@ -23,7 +23,7 @@ from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
-from fadoctor.judging.explain.proved import proved
+from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
@@ -147,7 +147,7 @@ def explain(
         more = (*proved(reading.lines, around, knowledge, ended), *more)
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
-        if not more and not shown and ended is None:
+        if not more and not shown and (ended is None or is_ours(ended)):
             told_by = told_cause(reading.lines, reading.facts(), knowledge)
             more = (told_by,) if told_by is not None else ()
     more = tuple(cause for cause in more if cause.rule.id not in ignore)

@@ -59,6 +59,8 @@ _GROUND = frozenset({"gpu", "torch", "driver", "toolkit"})
 _FLASH = compiled(r"(?i)\bflash[-_ ]?att(?:n|ention)\b(?![-_ ]?[34])|\bFA-?2\b")
 _GGML = compiled(r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|(?<!\w)-fa\b")
 _STACK = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
+# Command 'python fix_torch.py' returned 1. | C:\\torch\\x.dll
+_PATH = compiled(r"\S{0,200}[\\/]\S{0,200}|\b[\w-]{1,60}\.(?:py|sh|bat|txt)\b")
 _OURS = compiled(r"(?i)cuda|torch|flash|attn|attention|xformers|triton|nvcc|gpu|dtype|device")
 
 
@@ -80,7 +82,7 @@ def proved(
 
     `unexplained`: the exception in which it ends; where that is about something else, none.
     """
-    if unexplained is not None and not _OURS.search(unexplained.text):
+    if unexplained is not None and not is_ours(unexplained):
         return
     loud = complaining(lines)
     if not loud or around.own is None or _is_of_ggml(lines):
@@ -96,6 +98,11 @@ def proved(
     refused = _refused(loud, lines, around, knowledge)
     if refused is not None and refused[0].id not in shown:
         yield line_cause(*refused)
+
+
+def is_ours(raised: Raised) -> bool:
+    """Return whether an exception speaks of torch, attention or the GPU, not only a path in it."""
+    return _OURS.search(_PATH.sub("", raised.text)) is not None
 
 
 def _is_mismatch(finding: Finding) -> bool:

@@ -21,7 +21,8 @@ _PARTS = compiled(
     re.IGNORECASE,
 )
 _WORDS = compiled(
-    r"(?i)\b(?:gpus?|bf16|fp16|fp8|sdpa|dtype|hip|geforce|llama[-_]?factory|peft|trl)\b"
+    r"(?i)\b(?:gpus?|(?:video|graphics) cards?|bf16|fp16|fp8|sdpa|dtype|hip|geforce"
+    r"|llama[-_]?factory|peft|trl)\b"
 )
 
 
