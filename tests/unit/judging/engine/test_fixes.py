@@ -213,6 +213,16 @@ def test_what_a_log_shows_to_be_tried_comes_last() -> None:
     assert [each.id for each in possible(TORCH, ("fp16: true",), *fixes)] == ["set-bf16", "look"]
 
 
+def test_what_is_not_there_is_not_removed_for_a_log_either() -> None:
+    """Regression: only the fixes of an environment were checked for it."""
+    gone = fix("gone", {"uninstall": ["xformers"]}, title="Remove it")
+    look = fix("look", {"advice": "Look."}, title="Look")
+    facts = {**TORCH, "xformers.version": ABSENT}
+    assert [each.id for each in possible(facts, (), gone, look)] == ["look"]
+    there = {**TORCH, "xformers.version": "0.0.35"}
+    assert [each.id for each in possible(there, (), gone, look)] == ["gone", "look"]
+
+
 def test_words_of_a_log_rule_a_fix_out() -> None:
     """Regression: a module of the kernel was to be loaded in WSL, which has none."""
     fixes = (
