@@ -35,7 +35,7 @@ _ASKED = compiled(
 _VALUE = compiled(
     r"'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|\(\d{1,2}, ?\d\)|True|False|None|[^\s,;]{1,80}"
 )
-# ('2.6.0+cu124', '2.7.4.post1')
+# A tuple of answers: ('2.6.0+cu124', '2.7.4.post1')
 _TUPLE = compiled(r"\((?P<inner>[^\n]{1,600})\)")
 _PYTHON = compiled(r"(?P<version>3\.\d{1,2}\.\d{1,2})")
 _CAPABILITY = compiled(r"\((\d{1,2}), ?(\d)\)")
