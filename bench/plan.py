@@ -12,6 +12,7 @@ states that the searches look at, those of explanations included: no other proce
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import time
 from functools import partial
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from bench.bars import Bars  # noqa: E402 -- the checkout that this file stands in
+from fadoctor.__main__ import RARELY  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.knowledge.matrix.load import load_apart, load_knowledge  # noqa: E402
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of  # noqa: E402
@@ -65,6 +67,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
+    gc.set_threshold(RARELY)  # as the program does
     knowledge = load_knowledge()
     worst, most = 0.0, 0
     print(f"{'environment and question':58} {'ms beyond check':>15} {'states':>7}  outcome")

@@ -10,7 +10,7 @@ from typing import NoReturn
 from fadoctor.processes.interrupts import hear_every_interrupt
 from fadoctor.processes.own_interpreter import note_start
 
-_RARELY = 100_000
+RARELY = 100_000
 """Objects between two searches for cycles: a start makes many, and keeps them all."""
 
 _UNSAID = 120
@@ -23,7 +23,7 @@ _INTERRUPTED = 130
 def main() -> None:
     """Run the command line and end the process at once: taking modules apart helps nobody."""
     note_start()
-    gc.set_threshold(_RARELY)
+    gc.set_threshold(RARELY)
     hear_every_interrupt()
     try:
         from fadoctor.interfaces.cli.app import main as run_command_line  # noqa: PLC0415 -- first the above

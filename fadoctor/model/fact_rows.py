@@ -175,6 +175,7 @@ log.module             | text    | log         | the module or extension that a 
 log.name               | text    | log         | the name that a log calls missing; Absent where there is no log
 log.class              | text    | log         | the class of an object that lacks an attribute; Absent where there is no log
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
+log.built              | text    | log         | the package whose build a log shows, as installers call it; Absent where there is none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name

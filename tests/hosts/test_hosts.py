@@ -114,3 +114,16 @@ def _verdicts(report: Report) -> dict[str, str]:
         )
         for each in report.verdicts
     }
+
+
+def test_windows_and_amd_have_their_machines() -> None:
+    """Counted by what was recorded: the system of the target, and the words of AMD's tools."""
+    folders = [recording.HOSTS / name for name in recording.names()]
+    on_windows = [f for f in folders if '"os": "windows"' in (f / "target.json").read_text()]
+    amd = [
+        folder
+        for folder in folders
+        if any("gfx" in (folder / file).read_text() for file in ("tree.txt", "commands.json"))
+    ]
+    assert len(on_windows) >= 20
+    assert len(amd) >= 15

@@ -50,11 +50,11 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
         if not fix.logged  # no log is read here
         if _truth(scope, fix) is Truth.TRUE and can_write(aside_of(scope, fix), fix)
         if (found := written(aside_of(scope, fix), fix, ())).steps and suits(found, foreign)
-        if not _removes_the_absent(found, scope.environment)
+        if not removes_the_absent(found, scope.environment)
     )
 
 
-def _removes_the_absent(fix: Fix, environment: Environment) -> bool:
+def removes_the_absent(fix: Fix, environment: Environment) -> bool:
     """Return whether all that a fix does is to remove packages that are not installed."""
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
     removes = [step for step in does if step.kind is StepKind.UNINSTALL]

@@ -6,7 +6,6 @@ it. Where that is open, one question names the fact that decides most.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from fadoctor.judging.engine.fixes import (
     begun,
     can_write,
     is_unsaid,
+    removes_the_absent,
     steps_of,
     texts_of,
     written,
@@ -27,6 +27,7 @@ from fadoctor.judging.engine.fixes import (
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
+from fadoctor.judging.engine.tried import holds_one, is_tried
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -60,6 +61,7 @@ class _Sorted:
         self._lines = log
         self._log = others
         self.proved: list[Fix] = []
+        self.otherwise: list[Fix] = []
         self.advice: list[Fix] = []
         self.of_others: list[Fix] = []
         self.tried: list[Fix] = []
@@ -69,14 +71,14 @@ class _Sorted:
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
-        if template.logged and not _is_in(template.logged, self._lines):
+        if template.logged and not holds_one(template.logged, self._lines):
             return
         truth = truth_of(self._scope, template)
         aside = aside_of(self._scope, template)
         if truth is Truth.TRUE and can_write(aside, template):
             fix = fitted(written(aside, template, self._shown), aside.environment, aside.matrix)
-            self._keep(fix, template, self.proved)
-        elif truth in (Truth.TRUE, Truth.UNKNOWN):
+            self._keep(fix, template, self.otherwise if template.otherwise else self.proved)
+        elif truth in (Truth.TRUE, Truth.UNKNOWN) and not template.otherwise:
             self._put_open(template, aside, truth)
 
     def _put_open(self, template: FixTemplate, aside: Scope, truth: Truth) -> None:
@@ -86,7 +88,7 @@ class _Sorted:
         if not _runs(template):
             rank = self.of_others if is_of_others else self.advice
             self._keep(_told(aside, template, self._shown), template, rank)
-        elif not _is_tried(template, self._log) and not is_hopeless(template.steps, aside):
+        elif not is_tried(template, None, self._log) and not is_hopeless(template.steps, aside):
             waiting = self.waiting_for_others if is_of_others else self.waiting
             waiting.append((_title(aside, template), _deciding(aside, template)))
 
@@ -96,9 +98,9 @@ class _Sorted:
         return is_flash and bool(self._lines) and not any(map(_FLASH.search, self._lines))
 
     def _keep(self, fix: Fix | None, template: FixTemplate, rank: list[Fix]) -> None:
-        if fix is None or not fix.steps:
+        if fix is None or not fix.steps or removes_the_absent(fix, self._scope.environment):
             return
-        if _is_tried(template, self._log):
+        if is_tried(template, fix, self._log):
             self.tried.append(_marked(fix))
         else:
             rank.append(fix)
@@ -123,7 +125,8 @@ def possible_fixes(
             found.put(template)
     by_title: dict[str, Fix] = {}
     asked = _asked(found.waiting, scope)
-    sure = (*found.proved, *asked, *found.advice, *found.of_others)
+    first = found.proved or found.otherwise
+    sure = (*first, *asked, *found.advice, *found.of_others)
     rest = () if sure else _asked(found.waiting_for_others, scope)
     for each in (*sure, *rest, *found.tried):
         # What differs only by a fact that nobody knows reads alike.
@@ -137,17 +140,6 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     at_work = {name for line in log for name in shown_frameworks(line, scope.matrix)}
     return tuple(at_work) or named_frameworks(log, scope.matrix)
-
-
-def _is_tried(fix: FixTemplate, log: tuple[str, ...]) -> bool:
-    """Return whether a log shows that somebody has done this already."""
-    return _is_in(fix.tried, log)
-
-
-def _is_in(patterns: tuple[str, ...], log: tuple[str, ...]) -> bool:
-    """Return whether a line of a log holds one of some patterns."""
-    found = [re.compile(pattern, re.ASCII) for pattern in patterns]
-    return any(pattern.search(line) for line in log for pattern in found)
 
 
 def _marked(fix: Fix) -> Fix:

@@ -16,8 +16,10 @@ from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.explain.built import built_in
 from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
+from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
@@ -133,10 +135,11 @@ def explain(
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     worded = _worded(reading.ranked.causes)
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
+    texts = tuple(line.text for line in reading.lines)
+    around = msgspec.structs.replace(around, built=built_in(texts, around.matrix))
     vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
     known = Vocabulary(knowledge.rules)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
-    texts = tuple(line.text for line in reading.lines)
     findings, checks = [], []
     more = tuple(told_causes(told, facts, knowledge, around.matrix))
     if is_quiet:
@@ -240,12 +243,14 @@ def _finding(
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
     said = tuple(line.text for line in cause.lines)
+    check, found = held_against(each, around)
+    if check is not None and check.agreement is Agreement.REFUTED:
+        scope = without_contradicted(scope, around.own)
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
         Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
         for line in cause.lines
     ]
-    check, found = held_against(each, around)
     if found is not None:
         evidence += found.evidence
         own = (fitted(fix, scope.environment, scope.matrix) for fix in found.fixes)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.judging.explain.weigh import Weighed
-    from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.facts import LogFacts
 
@@ -50,6 +49,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Facts that the log names otherwise than the environment; the log's count."""
     packages: frozenset[str] = frozenset()
     """Packages whose version the log names, by the prefix of their facts."""
+    built: Fact = Absent("no log")
+    """The package whose build the log shows."""
 
     @property
     def judged(self) -> Assessment | None:
@@ -227,7 +228,8 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
     """Return what the fixes of a cause see: what is named, the extension, the GPU that fails."""
     scope = _scope_of(cause, around)
     packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
-    here = {"log.packages": Known(packages, "the log"), **_named(cause, scope.environment)}
+    here: dict[str, Fact] = {"log.packages": Known(packages, "the log"), "log.built": around.built}
+    here |= _named(cause, scope.environment)
     shown = scope.environment.facts.get(CAUSES)
     before = shown.value if isinstance(shown, Known) and isinstance(shown.value, tuple) else ()
     ids = dict.fromkeys((*map(str, before), cause.rule.id, *cause.consequences))

@@ -114,7 +114,7 @@ def plan_quickly(before: Prognosis, session: Session, question: PlannerRequest) 
     Facts that nobody knows leave thousands of states open: a report does not wait for those.
     """
     planning = _Planning(before, session, question)
-    solution = planning.solved(QUICK_LIMIT)
+    solution = planning.solved(QUICK_LIMIT, gives_up=True)
     return planning.written(solution, explains=False) if solution.complete else None
 
 
@@ -167,13 +167,13 @@ class _Planning:
         """Solve, prove, write."""
         return self.written(self.solved(), explains=True)
 
-    def solved(self, limit: int = NODE_LIMIT) -> Solution:
+    def solved(self, limit: int = NODE_LIMIT, *, gives_up: bool = False) -> Solution:
         """Return the state to reach; where the packages themselves were not read, as it is."""
         if self.unread:
             return Solution((), Cost())
         if self.problem.is_foreign:
             return Solution(rocm_choices(self.problem, self.findings), Cost())
-        return worthwhile(self.problem, solve(self.problem, limit))
+        return worthwhile(self.problem, solve(self.problem, limit, gives_up=gives_up))
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""

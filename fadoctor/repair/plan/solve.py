@@ -64,13 +64,14 @@ class _Node(msgspec.Struct, frozen=True):
     bound: Cost = Cost()
 
 
-def solve(problem: Problem, limit: int = NODE_LIMIT) -> Solution:
+def solve(problem: Problem, limit: int = NODE_LIMIT, *, gives_up: bool = False) -> Solution:
     """Return the state of least cost; of several the first in the order of choices.
 
-    `limit`: partial states that are looked at; what was found by then is not complete.
+    `limit`: partial states that are looked at; what was found by then is not complete, and of no
+    use to one that gives up.
     """
-    found = _Search(problem, must_meet=False, limit=limit).run()
-    return found or Solution((), Cost(), complete=False)
+    search = _Search(problem, must_meet=False, limit=limit, gives_up=gives_up)
+    return search.run() or Solution((), Cost(), complete=False)
 
 
 def solve_wishes(problem: Problem) -> Solution | None:
@@ -93,12 +94,11 @@ class _Search:
         *,
         must_meet: bool,
         any_will_do: bool = False,
+        gives_up: bool = False,
         limit: int = NODE_LIMIT,
     ) -> None:
-        self.problem = problem
-        self.limit = limit
-        self.any_will_do = any_will_do
-        self.must_meet = must_meet
+        self.problem, self.limit, self.gives_up = problem, limit, gives_up
+        self.any_will_do, self.must_meet = any_will_do, must_meet
         self.depth = len(problem.packages)
         self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
         """Those that are judged once so many packages are decided, what refused a state last first:
@@ -230,7 +230,7 @@ class _Search:
 
     def _descend(self, node: _Node) -> None:
         """Decide the next package: as it is where that does no harm, then the most promising."""
-        if not self._can_win(node.bound):
+        if not self._can_win(node.bound) or (self.gives_up and self.nodes >= self.limit):
             return
         depth = len(node.state)
         if depth == self.depth:

@@ -326,7 +326,7 @@ def test_flash_attention_is_asked_about_only_where_a_text_speaks_of_it(
 ) -> None:
     error = "ImportError: libcudart.so.11.0: cannot open shared object file: No such file\n"
     (finding,) = explained(knowledge, f"vllm 0.2.1 and torch 2.1.0\n{error}").findings
-    assert finding.fixes[0].id == "matching-package"
+    assert finding.fixes[0].id == "build-for-this-cuda"
     assert "flash-attn" not in finding.fixes[0].title
 
 

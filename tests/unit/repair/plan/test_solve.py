@@ -168,3 +168,24 @@ def test_costs_are_compared_field_by_field() -> None:
     assert Cost(builds=1) > Cost(community=5)
     assert Cost(community=1) > Cost(ages=(9, 9))
     assert Cost(ages=(0, 3)) < Cost(ages=(1, 0))
+
+
+def test_a_search_that_gives_up_looks_at_nothing_past_its_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environment, options = CASES["torch too old for the GPU"]
+    steps: list[int] = []
+    for gives_up in (False, True):
+        asked = problem(environment, **options)
+        taken = 0
+        domain = asked.domain
+
+        def counted(*given: Any, domain: Any = domain) -> Any:
+            nonlocal taken
+            taken += 1
+            return domain(*given)
+
+        monkeypatch.setattr(asked, "domain", counted)
+        assert not solve(asked, 8, gives_up=gives_up).complete
+        steps.append(taken)
+    assert steps[1] < steps[0] / 2

@@ -1,0 +1,76 @@
+"""What a log shows to be done already: a fix that repeats it comes last."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.fix import StepKind
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.model.fix import Fix, Step
+    from fadoctor.model.rule import FixTemplate
+
+# os.environ["NAME"] = "value", name: 'value', --name value
+_QUOTES, _BRACKETS = compiled(r"[\"'`]"), compiled(r"[\[\]]")
+_PAIRED = compiled(r"\s{0,3}[=:]\s{0,3}")
+_OPTION = compiled(r"(--[a-z][a-z0-9-]{1,40}) (?=[\w.])")
+_COMMENTED = compiled(r"^\s{0,20}(?:#|//)")
+_INSTALLS = compiled(r"\b(?:pip3?|uv pip|uv) (?:install|add)\b")
+_AGAIN = ("--force-reinstall", "--no-cache-dir", "--upgrade")
+_LABEL = ": "
+_BESIDE = compiled(r", (?=[\w-]{2,40}[:=]|--)")
+_PROSE = compiled(r"[ ,](?:and|in|when|where|or|after) ")
+
+
+def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool:
+    """Return whether a log shows that somebody has done this already.
+
+    By the patterns of the fix, or since each of its steps stands there as it would be typed.
+    """
+    if holds_one(template.tried, log):
+        return True
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
+    said = [plainly(line) for line in log if not _COMMENTED.match(line)] if does else []
+    return bool(does) and all(_is_done(step, said) for step in does)
+
+
+def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:
+    """Return whether a line of a log holds one of some patterns."""
+    found = [re.compile(pattern, re.ASCII) for pattern in patterns]
+    return any(pattern.search(line) for line in log for pattern in found)
+
+
+def plainly(text: str) -> str:
+    """Return a line with the signs taken out by which shells, Python and YAML differ."""
+    return _OPTION.sub(r"\1=", _PAIRED.sub("=", _BRACKETS.sub(" ", _QUOTES.sub("", text))))
+
+
+def _is_done(step: Step, said: Sequence[str]) -> bool:
+    if step.kind is StepKind.SET:
+        return all(_stands(item, said) for item in step.items)
+    if step.kind is StepKind.SETTING:
+        lines = _BESIDE.split(_unlabelled(step.text))
+        return all(not _PROSE.search(line) and _stands(line, said) for line in lines)
+    if step.kind is StepKind.INSTALL:
+        if any(option in _AGAIN for option in step.options):
+            return False
+        typed = [line for line in said if _INSTALLS.search(line)]
+        return all(_stands(item, typed) for item in step.items)
+    return False
+
+
+def _unlabelled(text: str) -> str:
+    """Return a setting without the name of its framework, where that stands before it."""
+    rest = text.partition(_LABEL)[2]
+    return rest if rest.startswith("--") or re.search(r"[=:]", rest) else text
+
+
+def _stands(text: str, said: Sequence[str]) -> bool:
+    """Return whether a setting or requirement stands in one of some lines, as a whole."""
+    wanted = plainly(text)
+    pattern = re.compile(rf"(?a)(?:(?<![\w.-])|(?<=torch_)){re.escape(wanted)}(?![\w.+-])")
+    return any(wanted in line and pattern.search(line) is not None for line in said)

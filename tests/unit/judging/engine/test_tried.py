@@ -1,0 +1,63 @@
+"""What a log shows to be done already."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.judging.engine.tried import is_tried, plainly
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.model.rule import FixTemplate
+
+BARE = FixTemplate("a", "A", ())
+
+
+def _fix(*steps: Step) -> Fix:
+    return Fix("a", "A", Safety.SAFE, steps)
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "is_done"),
+    [
+        (Step(StepKind.SET, "", ("A_B=1",)), 'os.environ["A_B"] = "1"', True),
+        (Step(StepKind.SET, "", ("A_B=1",)), "docker run -e A_B=1 image", True),
+        (Step(StepKind.SET, "", ("A_B=1",)), "export A_B=12", False),
+        (Step(StepKind.SET, "", ("A_B=1",)), "# export A_B=1", False),
+        (Step(StepKind.SETTING, 'x: attn="sdpa"'), "load(attn='sdpa')", True),
+        (Step(StepKind.SETTING, 'x: attn="sdpa"'), 'load(attn="sdpa_paged")', False),
+        (Step(StepKind.SETTING, "x: dtype=torch.float16"), "torch_dtype=torch.float16,", True),
+        (Step(StepKind.SETTING, "x: dtype=torch.float16"), "bnb_dtype=torch.float16,", False),
+        (Step(StepKind.SETTING, "x: --dtype half, --a b"), "serve --dtype=half --a b", True),
+        (Step(StepKind.SETTING, "x: --dtype half, --a b"), "serve --dtype half", False),
+        (Step(StepKind.SETTING, "bf16: true"), "fp16: true", False),
+        (Step(StepKind.INSTALL, "", ("a==1.2",)), "$ pip install -U a==1.2", True),
+        (Step(StepKind.INSTALL, "", ("a==1.2",)), "a==1.2", False),
+        (Step(StepKind.INSTALL, "", ("a==1.2",)), "pip install a==1.2.1", False),
+        (
+            Step(StepKind.INSTALL, "", ("a==1.2",), "", ("--force-reinstall",)),
+            "pip install a==1.2",
+            False,
+        ),
+        (Step(StepKind.UNINSTALL, "", ("a",)), "pip uninstall a", False),
+        (Step(StepKind.ADVICE, "Look."), "Look.", False),
+    ],
+)
+def test_a_step_is_done_where_it_stands_as_it_would_be_typed(
+    step: Step, line: str, *, is_done: bool
+) -> None:
+    assert is_tried(BARE, _fix(step), ["before", line]) is is_done
+
+
+def test_all_steps_have_to_be_done() -> None:
+    both = _fix(Step(StepKind.SET, "", ("A=1",)), Step(StepKind.SET, "", ("B=2",)))
+    assert not is_tried(BARE, both, ["A=1"])
+    assert is_tried(BARE, both, ["A=1", "B=2"])
+
+
+def test_patterns_of_the_fix_count_by_themselves() -> None:
+    template = FixTemplate("a", "A", (), tried=(r"\bdone\b",))
+    assert is_tried(template, None, ["all done"])
+    assert not is_tried(template, None, ["nothing"])
+
+
+def test_shells_python_and_yaml_read_alike() -> None:
+    assert plainly("a[\"b\"] = 'c'") == plainly("a b: c") == "a b=c"

@@ -1,0 +1,47 @@
+"""Which package a log builds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.built import ENDS, built_in
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Absent, Known
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (["pip install xformers", "ERROR: Failed building wheel for flash_attn"], "flash-attn"),
+        (["  x Failed to build `causal-conv1d==1.5.0`"], "causal-conv1d"),
+        (["uv pip install --no-build-isolation Flash-Attn"], "flash-attn"),
+        (["pip install torch", "pip install 'mamba-ssm[causal]'"], "mamba-ssm"),
+        (["File /tmp/pip-install-ab12cd/apex_0123456789abcdef0123456789abcdef/setup.py"], "apex"),
+        (["cache/sdists-v8/pypi/flash-attn/2.7.4/x/src/setup.py"], "flash-attn"),
+        (["building sageattention here, nvcc is missing"], "sageattention"),
+        (["deepspeed says that CUDA_HOME does not exist"], "deepspeed"),
+    ],
+)
+def test_the_package_is_named(knowledge: Knowledge, lines: list[str], name: str) -> None:
+    found = built_in(lines, Matrix(knowledge.tables))
+    assert isinstance(found, Known)
+    assert found.value == name
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["pip install -r requirements.txt"],
+        ["xformers or deepspeed, one of them"],
+        ["pip install alpha", "pip install beta"],
+        ["x", *["y"] * 3 * ENDS, "z"],
+    ],
+)
+def test_it_is_not_guessed(knowledge: Knowledge, lines: list[str]) -> None:
+    assert isinstance(built_in(lines, Matrix(knowledge.tables)), Absent)
