@@ -46,7 +46,8 @@ HELPERS = (
 
 DECLARED = (
     "accelerate", "axolotl", "datasets", "diffusers", "kernels", "llamafactory", "ms-swift",
-    "openrlhf", "peft", "sentence-transformers", "tokenizers", "transformers", "trl", "vllm",
+    "openrlhf", "peft", "sentence-transformers", "tokenizers", "transformers", "trl", "unsloth-zoo",
+    "vllm",
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 

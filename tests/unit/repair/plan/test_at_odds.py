@@ -33,3 +33,10 @@ def test_what_stays_is_not_asked() -> None:
     coming = offer("vllm==0.9.2")
     assert coming is not None
     assert [*at_odds(session().candidates.helpers, keep("transformers"), coming)] == []
+
+
+def test_what_one_requires_of_the_other_is_told() -> None:
+    assert told("unsloth-zoo==2026.10.9", "torchao==0.12.0") == [
+        "unsloth-zoo requires torchao>=0.13.0, and there is torchao 0.12.0"
+    ]
+    assert told("unsloth-zoo==2026.10.9", "torchao==0.13.0") == []
