@@ -47,7 +47,7 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     return begun(
         found
         for fix in scope.rule.fixes
-        if not fix.logged  # no log is read here
+        if not fix.logged and not fix.otherwise  # no log is read here
         if _truth(scope, fix) is Truth.TRUE and can_write(aside_of(scope, fix), fix)
         if (found := written(aside_of(scope, fix), fix, ())).steps and suits(found, foreign)
         if not removes_the_absent(found, scope.environment)
