@@ -222,6 +222,7 @@ config.upcast_layernorm | boolean | config     | layer norms are made float32
 config.use_unsloth     | boolean | config      | unsloth patches the model
 config.attn_flash      | boolean | config      | the flash path of x-transformers
 config.rotary          | boolean | config      | rotary position embeddings of x-transformers
+config.vision_type     | text    | config      | model_type of the part of a model that sees, as its config.json has it
 config.dtype_chosen    | text    | config      | who is asked whether it is bf16 or fp16: by torch, whose is_bf16_supported() decides
 config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
 config.dtype_left_to   | text    | config      | who chooses the dtype of a model that a script loads without one: transformers
