@@ -55,7 +55,7 @@ def hindrance(scope: Scope, fix: FixTemplate) -> str:
 
 def _made(scope: Scope, fix: FixTemplate, foreign: tuple[str, ...]) -> Fix | str:
     """Return a fix, or why it is not offered; `foreign` are words of a vendor without GPUs here."""
-    if fix.logged:
+    if fix.logged or fix.otherwise:
         return "it needs a line of a log"
     if _truth(scope, fix) is not Truth.TRUE:
         return "its conditions do not surely hold"

@@ -253,8 +253,9 @@ def _finding(
     ]
     if found is not None:
         evidence += found.evidence
-        own = (fitted(fix, scope.environment, scope.matrix) for fix in found.fixes)
-        fixes = tuple(filter(None, own)) or fixes
+        if found.rule_id != rule.id or around.assessment is not None or not fixes:
+            own = (fitted(fix, scope.environment, scope.matrix) for fix in found.fixes)
+            fixes = tuple(filter(None, own)) or fixes
     confidence = cause.match.confidence
     finding = Finding(
         rule_id=rule.id,
