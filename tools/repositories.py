@@ -17,6 +17,7 @@ import re
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,7 +91,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     repositories = sorted(each for each in given.folder.iterdir() if each.is_dir())
     outcomes: list[Outcome] = []
-    check(gpu=given.gpu)  # what the first one loads is not counted to its file
+    with suppress(Exception):  # what the first one loads is not counted to its file
+        check(gpu=given.gpu)
     for repository in repositories:
         files = list(_files(repository))
         if len(files) > given.most:

@@ -57,6 +57,7 @@ def test_every_key_of_axolotl() -> None:
         "trust_remote_code": True, "model": "m", "quantization": "4bit",
         "adapter_modules": ("all-linear",), "tf32": True, "gradient_checkpointing": True,
         "bf16": UNREAD, "autocast": UNREAD, "weights_dtype": UNREAD,
+            "dtype_chosen": "by torch",
     }  # fmt: skip
 
 
