@@ -68,7 +68,7 @@ def build(wheel: Path, page: Path, say: Callable[[str], object]) -> int:
         shutil.copy(pyodide / name, page)
     (page / "pyodide-lock.json").write_text(_lock_without_packages(pyodide), encoding="utf-8")
     examples = json.dumps(examples_of(wheel), separators=(",", ":"))
-    (page / "examples.json").write_text(examples, encoding="utf-8")
+    _write_gzipped(page / "examples.json.gz", examples.encode())
     _assets(page)
     total = sum(file.stat().st_size for file in page.iterdir())
     if total > LIMIT:

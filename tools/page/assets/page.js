@@ -161,7 +161,10 @@ $("link").addEventListener("click", (event) => {
 $("clear").addEventListener("click", () => { text.value = ""; gpu.value = ""; cleared(); text.focus(); });
 $("example").addEventListener("change", (event) => { if (event.target.value) fill(`kind:${event.target.value}`); });
 
-const examples = async () => (await fetch("examples.json")).json();
+const examples = async () => {
+  const { body } = await fetch("examples.json.gz");
+  return new Response(body.pipeThrough(new DecompressionStream("gzip"))).json();
+};
 const fill = async (name) => {
   const found = (await examples())[name];
   if (found === undefined) { say(`There is no example for ${name}.`); return; }

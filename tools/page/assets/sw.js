@@ -1,6 +1,6 @@
 // Keeps the page for use without a network: what was fetched once is answered from here.
 const VERSION = "fadoctor-VERSION_OF_THE_PAGE";
-const FIRST = ["./", "index.html", "page.js", "page.css", "files.json", "examples.json", "worker.js", "pyodide.mjs", "pyodide-lock.json"];
+const FIRST = ["./", "index.html", "page.js", "page.css", "files.json", "examples.json.gz", "worker.js", "pyodide.mjs", "pyodide-lock.json"];
 
 addEventListener("install", (event) => {
   event.waitUntil(caches.open(VERSION).then((cache) => cache.addAll(FIRST)).then(() => self.skipWaiting()));
