@@ -109,7 +109,7 @@ _PLAIN = (
     (
         "python.version",
         compiled(
-            r"(?i:\bPython(?: version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
+            r"(?i:\bPython(?: version)?(?: is)?(?::? version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
@@ -117,7 +117,7 @@ _PLAIN = (
     (
         "driver.version",
         compiled(
-            r"(?i:\bDriver(?: Version)?(?: is| was)?:?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
+            r"(?i:\bDriver(?: Version)?(?: is| was)?[:=]?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
             r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?) {0,4}v?"
             r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)\b(?!\.\d)"
         ),

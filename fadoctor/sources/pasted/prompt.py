@@ -35,6 +35,8 @@ _ASKED = compiled(
 _VALUE = compiled(
     r"'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|\(\d{1,2}, ?\d\)|True|False|None|[^\s,;]{1,80}"
 )
+# A tuple of answers: ('2.6.0+cu124', '2.7.4.post1')
+_TUPLE = compiled(r"\((?P<inner>[^\n]{1,600})\)")
 _PYTHON = compiled(r"(?P<version>3\.\d{1,2}\.\d{1,2})")
 _CAPABILITY = compiled(r"\((\d{1,2}), ?(\d)\)")
 ANSWERS = 6
@@ -67,6 +69,8 @@ def _answered(asked: list[str], below: tuple[PastedLine, ...]) -> Iterator[Claim
             yield from whole
             waiting.pop(0)
             continue
+        if len(waiting) > 1 and (inner := _TUPLE.fullmatch(text.strip())):
+            text = inner["inner"]
         for value in (each[0].strip("'\"") for each in _VALUE.finditer(text)):
             claims = _claims(waiting[0], value, line.number) if waiting else []
             if claims:

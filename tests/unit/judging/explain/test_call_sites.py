@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -59,3 +60,38 @@ def test_the_call_in_the_last_frame_speaks(knowledge: Knowledge) -> None:
     called = "    _check_if_gpu_supports_dtype(self.model_config.dtype)\n"
     assert loud(knowledge, frame.format("init_device") + called) == ["bf16-unsupported-gpu"]
     assert loud(knowledge, frame.format("init_device") + "    other(self.dtype)\n") == []
+
+
+SITES = [
+    ("/tmp/pip-install-ab12/apex_0123456789abcdef0123/setup.py", "get_cuda_bare_metal_version",
+     "build-nvcc-missing"),
+    ("/tmp/pip-install-ab12/mamba-ssm_0123456789abcdef0123/setup.py",
+     "get_cuda_bare_metal_version", "build-nvcc-missing"),
+    ("/v/lib/python3.12/site-packages/vllm/v1/worker/gpu_worker.py",
+     "_check_if_gpu_supports_dtype", "bf16-unsupported-gpu"),
+    ("/v/lib/python3.12/site-packages/vllm/v1/sample/ops/topk_topp_sampler.py",
+     "flashinfer_sample", "flashinfer-build-failed"),
+    ("/v/lib/python3.12/site-packages/flashinfer/jit/cpp_ext.py", "run_ninja",
+     "flashinfer-build-failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "function", "rule"), SITES)
+def test_each_package_with_a_site_speaks_by_its_frame(
+    knowledge: Knowledge, path: str, function: str, rule: str
+) -> None:
+    text = f'  File "/w/run.py", line 3, in <module>\n  File "{path}", line 40, in {function}\n'
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    assert [each.rule_id for each in report.findings] == [rule]
+
+
+def test_each_site_has_a_source_of_one_release_or_commit(knowledge: Knowledge) -> None:
+    table = knowledge.tables["call-sites"]
+    pinned = [
+        each.url for each in table.references if compiled(r"@\d|/[0-9a-f]{40}/").search(each.url)
+    ]
+    assert len(pinned) == len(table.references)
+    named = " ".join(pinned).lower()
+    for row in table.rows:
+        packages = {str(each) for each in row["package"]} - {"setup"}  # type: ignore[union-attr]  # words
+        assert all(each.replace("_", "-").split("-")[0] in named for each in packages), packages
