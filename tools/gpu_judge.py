@@ -20,7 +20,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.verdict import Dtype
 from fadoctor.proof.smoke.limits import read_limits
 from fadoctor.sources.targets.gpu_name import gpus_by_key, key_of
-from tools import gpu_faults, gpu_trace
+from tools import gpu_consistent, gpu_faults, gpu_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,12 @@ def contradictions(folder: Path) -> list[str]:
     found: dict[str, None] = {}
     for name, run in runs.items():
         found.update(dict.fromkeys(f"{name}: {each}" for each in _of_run(run, again)))
-    for each in (*_between(runs, load(folder, "facts.json")), *_of_steps(folder, record, runs)):
+        kept = {**run, "cells": [cell for cell in run["cells"] if _key(cell) not in again]}
+        said = gpu_consistent.within_run(kept)
+        found.update(dict.fromkeys(f"{name}: {each}" for each in said))
+    facts = load(folder, "facts.json")
+    for each in (*_between(runs, facts), *gpu_consistent.between(runs, facts),
+                 *_of_steps(folder, record, runs)):  # fmt: skip
         found[each] = None
     return list(found)
 
@@ -205,11 +210,13 @@ def _between(runs: dict[str, Any], facts: Any) -> Iterator[str]:
 
 def _of_steps(folder: Path, record: Any, runs: dict[str, Any]) -> Iterator[str]:
     done = {step["name"]: step for step in record["steps"] if step.get("code") is not None}
+    yield from (f"{name} took {step['seconds']:g} s" for name, step in done.items()
+                if not step.get("seconds", 0) >= 0)  # fmt: skip
     for name, run in runs.items():
         step = done.get(name.removesuffix(".json").replace("-", " "))
-        failed = any(cell["measured"] == "failed" for cell in run["cells"])
-        if step is not None and (step["code"] == 1) != failed:
-            yield f"{step['name']}: exit code {step['code']}, {'a' if failed else 'no'} cell failed"
+        said = gpu_consistent.exit_code(run, step["code"]) if step is not None else ""
+        if said:
+            yield f"{name.removesuffix('.json').replace('-', ' ')}: {said}"
     for fault in gpu_faults.FAULTS:
         found = load(folder, f"fault-{fault.name.replace(' ', '-')}.json")
         said = gpu_faults.verdict(fault, found["cells"], pretend=False) if found else ""

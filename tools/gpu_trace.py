@@ -91,6 +91,10 @@ def problem(case: Case, document: Any, capability: str, *, pretend: bool) -> str
     faults = [fault for process in document["processes"] for fault in process.get("faults", ())]
     if faults or not calls:
         return f"faults of the tracer: {faults[0]}" if faults else "no call was seen"
+    places = {str(call[name].get("device", "cuda")) for call in calls for name in "qkv"
+              if call.get(name)}  # fmt: skip
+    if not pretend and any(not place.startswith("cuda") for place in places):
+        return f"tensors on {', '.join(sorted(places))}"
     said = _culprits(case, calls[0])
     return said if said or pretend else _kernel(case, calls[0], capability)
 
@@ -99,6 +103,8 @@ def _culprits(case: Case, call: Any) -> str:
     letters = "".join(call["culprits"])
     if letters != case.letters:
         return f"culprits of {letters or 'none'}, not of {case.letters or 'none'}"
+    if letters and letters != "qkv" and call["error"] is None:
+        return "query, key and value differ, and no error was raised"
     lines = [culprit["source"] for culprit in call["culprits"].values()]
     wrong = [line for line in lines if case.source not in line]
     return f"the culprit is {wrong[0]!r}" if wrong else ""

@@ -90,6 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     repositories = sorted(each for each in given.folder.iterdir() if each.is_dir())
     outcomes: list[Outcome] = []
+    check(gpu=given.gpu)  # what the first one loads is not counted to its file
     for repository in repositories:
         files = list(_files(repository))
         if len(files) > given.most:

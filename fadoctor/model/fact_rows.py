@@ -176,6 +176,7 @@ log.name               | text    | log         | the name that a log calls missi
 log.class              | text    | log         | the class of an object that lacks an attribute; Absent where there is no log
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
 log.built              | text    | log         | the package whose build a log shows, as installers call it; Absent where there is none
+log.minimum            | text    | log         | the lowest release of a toolkit that a log asks for; Absent where there is none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
@@ -221,6 +222,7 @@ config.upcast_layernorm | boolean | config     | layer norms are made float32
 config.use_unsloth     | boolean | config      | unsloth patches the model
 config.attn_flash      | boolean | config      | the flash path of x-transformers
 config.rotary          | boolean | config      | rotary position embeddings of x-transformers
+config.vision_type     | text    | config      | model_type of the part of a model that sees, as its config.json has it
 config.dtype_chosen    | text    | config      | who is asked whether it is bf16 or fp16: by torch, whose is_bf16_supported() decides
 config.dtype_keyword   | text    | config      | how from_pretrained is told the dtype: dtype, torch_dtype
 config.dtype_left_to   | text    | config      | who chooses the dtype of a model that a script loads without one: transformers

@@ -177,7 +177,8 @@ def _source(text: str) -> str:
 
 def _fix(fix: FixReason) -> Item:
     below = tuple(map(_part, fix.when.parts)) if fix.when is not None else ()
-    return Item(spans(code(fix.id), ": offered" if fix.offered else ": not offered"), below)
+    said = "offered" if fix.offered else f"not offered: {fix.hindrance}"
+    return Item(spans(code(fix.id), f": {said}"), below)
 
 
 def _outcome(each: Reasons, *, with_facts: bool = False) -> Spans:

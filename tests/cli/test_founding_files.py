@@ -89,3 +89,8 @@ def test_what_is_repaired_or_harmless_is_no_error(
     told: Tell, name: str, gpu: str, packages: tuple[str, ...], changed: dict[str, str]
 ) -> None:
     assert "error: " not in told(name, gpu, *packages, **changed)
+
+
+def test_the_line_of_the_script_is_named(told: Tell) -> None:
+    text = told("xt.py", "A100", XT, "x-transformers 1.30.1")
+    assert "at xt.py:" in text.partition("error: ")[2].partition("why: ")[0]

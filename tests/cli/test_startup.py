@@ -53,6 +53,8 @@ def test_a_static_json_check_loads_neither_torch_nor_rich_nor_pydantic(stack: Pa
     modules = loaded(code, *arguments)
     assert "fadoctor.judging.diagnose" in modules
     unwanted = {"torch", "pydantic", "rich", "yaml", "pynvml", "importlib.metadata", "asyncio"}
+    if sys.platform == "linux":
+        unwanted |= {"fadoctor.binary.pe", "fadoctor.sources.probes.windows_binaries"}
     assert sorted(modules & unwanted) == []
 
 

@@ -364,3 +364,18 @@ def test_catalogue_and_files_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     own = {"rotary", "layer-norm", "cross-entropy", "matmul"}
     assert named - own == set(shapes.SHAPES)
     assert {name for name, shape in shapes.SHAPES.items() if shape.inputs} == set(TRAPS)
+
+
+def test_an_argument_without_a_default_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
+    """hopper at v2.7.3 and v2.7.4 takes no packed sequences without seqused_q and seqused_k."""
+    monkeypatch.syspath_prepend(FOLDER)
+    ways = importlib.import_module("_fadoctor_flash_attn")
+
+    def old(q: object, seqused_q: object, longest: int = 0) -> None: ...
+
+    def new(q: object, seqused_q: object = None, **more: object) -> None: ...
+
+    assert ways.requires(old, "seqused_q")
+    assert not any(ways.requires(new, name) for name in ("seqused_q", "seqused_k", "more"))
+    assert not ways.requires(old, "longest")
+    assert not ways.requires(print, "seqused_q")

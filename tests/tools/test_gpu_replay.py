@@ -112,6 +112,26 @@ def failed_once(files: Files) -> None:
     recount(files)
 
 
+def twice(files: Files) -> None:
+    cell = dict(cells(files, THOROUGH, "sdpa-flash", "fp16", "gqa")[0])
+    files[THOROUGH]["cells"].append(cell)
+    recount(files)
+
+
+def read_in_files(word: str, value: str) -> Plant:
+    """Let the facts tell of another GPU than the runs."""
+    return put("facts.json", "facts", f"gpu[0].{word}", value={"state": "known", "value": value})
+
+
+def not_loaded(files: Files) -> None:
+    for run in (DEFAULT, THOROUGH):
+        cell = dict(cells(files, run, "sdpa-flash", "fp16", "full")[0])
+        cell.update(backend="fa2", predicted="works", measured="not_run", kernel="", errors={},
+                    speed=None, detail="ImportError: undefined symbol: _ZN3c10")  # fmt: skip
+        files[run]["cells"].append(cell)
+    recount(files)
+
+
 FAILED = {"measured": "failed", "failure": "numbers", "detail": "out is wrong", "speed": None}
 PASSED = {"measured": "passed", "detail": "seen", "rule_id": "", "because": []}
 FLASH_NODE = "ScaledDotProductFlashAttentionBackward0"
@@ -197,6 +217,42 @@ PLANTED: dict[str, tuple[str, Plant, str]] = {
         why_not_flash=[]), "reasons: none"),
     "a trace without a call": ("t4", put("trace/mask.json", "processes", value=[]),
         "no call was seen"),
+    "refused in the words of another rule": ("h200", changed("sdpa-flash", "fp32", "full",
+        detail="OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"),
+        "whose words are not these"),
+    "passed without a comparison": ("h200", changed("sdpa-flash", "bf16", "causal", errors={}),
+        "passed, and nothing was compared"),
+    "passed without a kernel": ("rtx4090", changed("sdpa-flash", "bf16", "causal", kernel=""),
+        "nothing shows which kernel ran"),
+    "one cell twice": ("h200", twice, "2 cells of one name"),
+    "a time without its speed": ("h200", changed("sdpa-flash", "fp16", "full",
+        speed={"forward_ms": 40.0, "forward_tflops": 343.5}), "took another time than its speed"),
+    "float32 faster than half": ("v100", changed("sdpa-math", "fp32", "full",
+        speed={"forward_ms": 1.3, "forward_tflops": 105.7}), "fp32 at 106 TFLOP/s, half at 40"),
+    "files of another GPU": ("h200", read_in_files("name", "NVIDIA H100 80GB HBM3"),
+        "the files say name NVIDIA H100 80GB HBM3"),
+    "files of another capability": ("t4", read_in_files("compute_capability", "8.0"),
+        "the files say compute_capability 8.0"),
+    "exit code of a run without cells": ("b200", put("steps.json", "steps", 0, "code", value=3),
+        "smoke default: exit code 3, no cell failed"),
+    "foreseen to work, cannot be imported": ("h200", not_loaded,
+        "works was foreseen, and it was not run: ImportError"),
+    "mixed tensors without an error": ("v100", call("flash-attn-and-float32", error=None),
+        "differ, and no error was raised"),
+    "a GPU beyond a gap": ("t4", put(THOROUGH, "cells", 5, "device", value="cuda:7"),
+        "cells of GPUs 0, 7"),
+    "an error below zero": ("h200", changed("sdpa-flash", "bf16", "full", errors={"out": -1.0}),
+        "an error below zero in out"),
+    "an error of zero": ("h200", changed("sdpa-flash", "bf16", "full", errors={"out": 0.0}),
+        "compared with itself"),
+    "gradients not compared": ("rtx4090", changed("sdpa-flash", "bf16", "causal",
+        errors={"out": 1e-4}), "dk, dq, dv not compared"),
+    "a step that took less than nothing": ("h200", put("steps.json", "steps", 1, "seconds",
+        value=-2.0), "smoke thorough took -2 s"),
+    "a backend of no name": ("h200", put(THOROUGH, "cells", 4, "backend", value="sdpa-flesh"),
+        "no backend of this name"),
+    "traced on the CPU": ("h200", call("half", q={"dtype": "bfloat16", "device": "cpu"}),
+        "tensors on cpu"),
     "a trace without a file": ("t4", lost("trace/half.json"), "trace half: no file"),
 }  # fmt: skip
 

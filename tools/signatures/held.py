@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,12 @@ from tools.signatures.read import (
 )
 
 if TYPE_CHECKING:
-    import inspect
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     Read = Callable[[str], str | None]
+
+_EMPTY = inspect.Parameter.empty
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +40,8 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stars: int = 0
     asked: tuple[str, ...] = ()
     either: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+    """Keywords that the script gives where the function cannot do without."""
     since: str = "0"
 
     def made(self, folder: Path) -> Called:
@@ -103,8 +107,10 @@ class Held:
             return
         keywords = made.keywords
         if call.either:
-            known = [each for each in call.either if each in signature.parameters]
-            keywords = (*keywords, *(known[:1] or call.either[:1]))
+            one = [each for each in call.either if each in signature.parameters]
+            keywords = (*keywords, *(one[:1] or call.either[:1]))
+        known = signature.parameters
+        keywords += tuple(n for n in call.filled if n in known and known[n].default is _EMPTY)
         said = refusal(signature, Called(made.positional, keywords))
         if said:
             self._misfits += 1

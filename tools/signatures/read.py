@@ -87,7 +87,7 @@ def _text(read: Callable[[str], str | None], module: str) -> tuple[str, str]:
     text = read(f"{base}/__init__.py")
     if text is not None:
         return text, module
-    text = read(f"{base}.py")
+    text = read(f"{base}.py") or read(f"{base}.pyi")
     if text is None:
         raise Unreadable(f"no {module}")
     return text, module.rpartition(".")[0]

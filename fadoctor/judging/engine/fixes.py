@@ -42,16 +42,45 @@ def offered_fixes(scope: Scope) -> tuple[Fix, ...]:
     Beside AMD's GPUs alone none is offered that is for NVIDIA's, and nowhere one that only removes
     what is not there.
     """
+    foreign = _foreign(scope)
+    made = (_made(scope, fix, foreign) for fix in scope.rule.fixes)
+    return begun(each for each in made if isinstance(each, Fix))
+
+
+def hindrance(scope: Scope, fix: FixTemplate) -> str:
+    """Return why a fix is not offered for what the facts say, "" where it is."""
+    found = _made(scope, fix, _foreign(scope))
+    return found if isinstance(found, str) else ""
+
+
+def _made(scope: Scope, fix: FixTemplate, foreign: tuple[str, ...]) -> Fix | str:
+    """Return a fix, or why it is not offered; `foreign` are words of a vendor without GPUs here."""
+    if fix.logged:
+        return "it needs a line of a log"
+    if _truth(scope, fix) is not Truth.TRUE:
+        return "its conditions do not surely hold"
+    aside = aside_of(scope, fix)
+    if not can_write(aside, fix):
+        return "a fact that its text names is unknown, or cannot be part of a command"
+    found = written(aside, fix, ())
+    return _useless(found, foreign, scope.environment) or found
+
+
+def _useless(fix: Fix, foreign: tuple[str, ...], environment: Environment) -> str:
+    """Return why a fix that can be written out would change nothing here, "" where it would."""
+    if not fix.steps:
+        return "no framework here has its setting"
+    if not suits(fix, foreign):
+        return "it is for the GPUs of another vendor"
+    if removes_the_absent(fix, environment):
+        return "it only removes packages that are not installed"
+    return ""
+
+
+def _foreign(scope: Scope) -> tuple[str, ...]:
+    """Return the words of NVIDIA's where all GPUs are AMD's."""
     is_amd = is_amd_alone(scope.environment)
-    foreign = foreign_words(scope.matrix.tables, AMD) if is_amd else ()
-    return begun(
-        found
-        for fix in scope.rule.fixes
-        if not fix.logged  # no log is read here
-        if _truth(scope, fix) is Truth.TRUE and can_write(aside_of(scope, fix), fix)
-        if (found := written(aside_of(scope, fix), fix, ())).steps and suits(found, foreign)
-        if not removes_the_absent(found, scope.environment)
-    )
+    return foreign_words(scope.matrix.tables, AMD) if is_amd else ()
 
 
 def removes_the_absent(fix: Fix, environment: Environment) -> bool:

@@ -209,7 +209,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         consequences=consequences,
         references=rule.references,
         fingerprint=fingerprint(rule.id, each.subject),
-        locations=_locations(each.scope),
+        locations=_locations(each.scope, each.subject),
     )
 
 
@@ -232,10 +232,12 @@ def _evidence(scope: Scope) -> tuple[Evidence, ...]:
     return tuple(found)
 
 
-def _locations(scope: Scope) -> tuple[Place, ...]:
-    """Return where in files stands what was read, each place once."""
+def _locations(scope: Scope, subject: str) -> tuple[Place, ...]:
+    """Return the lines of files that were read, each once; those of the subject come first."""
     places = scope.environment.places
-    return tuple(dict.fromkeys(at for name in scope.read for at in places.get(name, ())))
+    own = f"{subject.replace('-', '_')}."
+    names = sorted(scope.read, key=lambda name: not name.startswith(own))
+    return tuple(dict.fromkeys(at for name in names for at in places.get(name, ())))
 
 
 def _undecided(each: Judgement) -> Undecided:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.judging.engine.condition import Truth, all_of, any_of, tested, tests_of
+from fadoctor.judging.engine.fixes import hindrance
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Fact
@@ -53,13 +54,18 @@ class Group(msgspec.Struct, frozen=True, tag="group", tag_field="kind"):
     parts: tuple[Comparison | Group, ...] = ()
 
 
+_CONSEQUENCE = "another finding explains this one"
+
+
 class FixReason(msgspec.Struct, frozen=True):
     """Whether the conditions of a fix hold."""
 
     id: str
     offered: bool
-    """Whether the finding offers it; a fix whose texts need unknown facts is not offered."""
+    """Whether the finding offers it."""
     when: Group | None = None
+    hindrance: str = ""
+    """Why it is not offered."""
 
 
 class Reasons(msgspec.Struct, frozen=True):
@@ -192,4 +198,5 @@ def _fixes(judgement: Judgement, findings: Sequence[Finding]) -> Iterator[FixRea
     for fix in judgement.rule.fixes:
         rule = with_rows(judgement.rule, fix)
         aside = Scope(scope.environment, scope.matrix, rule, scope.bindings)
-        yield FixReason(fix.id, fix.id in offered, _where_given(fix.when, aside))
+        why = "" if fix.id in offered else hindrance(scope, fix) or _CONSEQUENCE
+        yield FixReason(fix.id, fix.id in offered, _where_given(fix.when, aside), why)

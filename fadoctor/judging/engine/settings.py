@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import typed_cell
 from fadoctor.knowledge.matrix.support import NEWEST
+from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Fact, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.fix import Effect
+
+OWN_OPTIONS = (
+    "Choose torch's attention (sdpa, native, eager) in the program's own options. "
+    "Code that calls transformers takes the line below."
+)
+"""What is said of a program that a log does not name."""
 
 TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}
 """What a step can tell frameworks, and the fact that it becomes."""
@@ -30,6 +37,8 @@ def setting_steps(
     setting for all that is wanted.
     """
     at_work = frameworks_at_work(environment, matrix, shown)
+    if not at_work and "attention" in wanted and environment.target.kind == OF_A_LOG:
+        yield Step(StepKind.ADVICE, OWN_OPTIONS)
     for name in at_work or _installable(matrix):
         label = fact_text(_cell(matrix, "frameworks", "label", framework=name), name)
         lines, effects = _told(name, wanted, environment, matrix)

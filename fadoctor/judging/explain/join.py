@@ -113,7 +113,7 @@ ASKED_IN_VAIN = "imported-name-missing"
 LACKED = "class-attribute-missing"
 """The rule of which tables say more: an attribute that an object does not have."""
 
-_NAMED = ("module", "setting", "name", "class", "ptx", "release")
+_NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum")
 """The groups of a pattern that are facts of the log."""
 
 FOREIGN = "requirer[0]"

@@ -288,7 +288,8 @@ def _asked_transformers(problem: Problem, environment: Environment) -> list[Choi
     ranges = dict.fromkeys([wished, *_ranges_of_pinned(problem, TRANSFORMERS)])
     asked = [",".join(filter(None, dict.fromkeys((wished, each)))) for each in ranges]
     found = [problem.session.hub.newest_transformers(environment, each)[:1] for each in asked]
-    return [choice for each in found for choice in each]
+    unlisted = problem.session.candidates.helpers.unlisted(TRANSFORMERS, wished)
+    return [unlisted] if unlisted else [choice for each in found for choice in each]
 
 
 def _ranges_of_pinned(problem: Problem, needs: str) -> Iterator[str]:

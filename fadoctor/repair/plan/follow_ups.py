@@ -59,10 +59,12 @@ def aftermath(
     broken = []
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
+    helpers = problem.session.candidates.helpers
     for package, wished in _asked_along(problem, state, environment):
         company = Company(problem, environment, requirements, followers, careful=careful)
         name = distribution_of(package)
-        if (choice := company.newest_whole(name, wished)) is not None:
+        choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
+        if choice is not None:
             followers[package] = choice
             found[package] = False
         elif package in problem.wishes.frameworks:
@@ -80,7 +82,6 @@ def aftermath(
     broken += _refused(company, state, followers)
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         found[package] = followers[package].distribution in there
-    helpers = problem.session.candidates.helpers
     for first, second in combinations([*state.values(), *followers.values()], 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])

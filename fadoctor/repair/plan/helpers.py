@@ -111,6 +111,11 @@ class Helpers:
         """Return whether some known release of a distribution is in a range."""
         return bool(self.newest_in(name, specifier))
 
+    def unlisted(self, name: str, specifier: str) -> Choice | None:
+        """Return the one release that a range names, where it is in no table; else None."""
+        is_one = specifier.startswith("==") and "," not in specifier and "*" not in specifier
+        return offer(f"{name}{specifier}") if is_one and not self.reaches(name, specifier) else None
+
     def begins(self, name: str) -> str:
         """Return the oldest release of a distribution that is known, "" for none."""
         return self._of(name)[-1][0] if self._of(name) else ""

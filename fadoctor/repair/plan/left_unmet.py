@@ -11,7 +11,7 @@ from fadoctor.repair.plan.released import can_agree, mapping_of
 from fadoctor.repair.plan.requirements import satisfies, violations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
@@ -34,6 +34,7 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
         # the range of all releases: which one comes follows from the torch that is decided
         if package not in offers and (choice := offer(each.distribution)) is not None:
             found[package] = (choice,)
+    found |= _of_files(problem, needs, {*offers, *found})
     for each in _of_others(problem):
         asker, needed = _key(each.distribution), _key(each.needs)
         if asker in offers or asker in problem.lessons.stuck:
@@ -56,6 +57,20 @@ def _of_companions(problem: Problem, requirements: Requirements) -> Iterator[Vio
         is_planned = package not in PACKAGES or package in (*ORDER, *PLANNED)
         if each.needs == TORCH and each.found and is_free and not is_planned:
             yield each
+
+
+def _of_files(problem: Problem, requirements: Requirements, offered: Collection[str]) -> Offers:
+    """Return releases of what a file names in a version that something else in it refuses."""
+    if problem.environment.target.kind != "manifest":
+        return {}
+    helpers = problem.session.candidates.helpers
+    found: Offers = {}
+    for each in violations(problem.environment, requirements):
+        package = _key(each.needs)
+        is_free = package not in offered and package not in (*ORDER, *PLANNED)
+        if each.found and is_free and helpers.knows(each.needs):
+            found |= {} if (choice := offer(each.needs)) is None else {package: (choice,)}
+    return found
 
 
 def _is_refused(requirements: Requirements, each: Violation) -> bool:

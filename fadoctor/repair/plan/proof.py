@@ -9,7 +9,7 @@ from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import COMPILED_BESIDE, PACKAGES
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
@@ -79,6 +79,8 @@ def _missed(
 def _can_be_planned(problem: Problem, package: str) -> bool:
     """Return whether releases of a package are known, to be put into a plan."""
     helpers = problem.session.candidates.helpers
+    if problem.is_foreign and package in COMPILED_BESIDE:
+        return False
     return package in problem.packages or helpers.knows(PACKAGES[package][0])
 
 
@@ -87,15 +89,28 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
     for package in problem.wishes.asked:
         if not is_there(after, package) and not _can_be_planned(problem, package):
             name = PACKAGES[package][0]
+            if problem.is_foreign and package in COMPILED_BESIDE:
+                yield f"{name}: PyPI has it for CUDA alone; for ROCm use an image of its authors"
+                continue
             yield (
                 f"{name}: no table has its releases, so install it yourself, and then run "
                 "`fadoctor check`"
             )
 
 
+def _unlisted(problem: Problem) -> Iterable[str]:
+    """Yield the releases that were asked for and are in no table."""
+    helpers = problem.session.candidates.helpers
+    wished = {PACKAGES[name][0]: versions for name, versions in problem.wishes.pinned.items()}
+    for name, versions in {**wished, **problem.wishes.frameworks}.items():
+        if helpers.unlisted(name, versions) and helpers.knows(name):
+            yield f"{name}{versions}: in no table, so that not all that it needs is checked"
+
+
 def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
     yield from _unplanned(problem, after)
+    yield from _unlisted(problem)
     instead = problem.wishes.instead
     wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}
     wished |= {(gpu, instead[backend]) for gpu, backend in wished if backend in instead}

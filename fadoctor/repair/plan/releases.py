@@ -25,6 +25,7 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
+from fadoctor.repair.plan.later_bounds import as_later_ones
 from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -143,8 +144,7 @@ class Releases:
             )
             needs = f"{package}.requires"
             every = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
-            is_compiled = package in FRAMEWORKS and package in COMPILED_BESIDE
-            self._all[package] = tuple(_compiled_for(every)) if is_compiled else every
+            self._all[package] = tuple(as_later_ones(every)) if package in FRAMEWORKS else every
         return self._all[package]
 
     def _frameworks(self, package: str) -> Iterator[Choice]:
@@ -160,6 +160,8 @@ class Releases:
         }
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
             needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
+            if package not in COMPILED_BESIDE:
+                needs.setdefault(TORCH, "")  # older releases have it in an extra
             if TORCH in needs:
                 facts = released(package, version)
                 facts[f"{package}.requires"] = Known(needs, AFTER)
@@ -269,23 +271,6 @@ class Releases:
         if build == PYPI and (read := self._cuda_of_file(package, version)):
             return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
-
-
-def _compiled_for(every: Iterable[Choice]) -> Iterator[Choice]:
-    """Yield the releases of a compiled framework, newest first, none for a torch after its time.
-
-    Where the next ones name one torch, one with an open range was compiled for that or an older.
-    """
-    pinned = ""
-    for choice in every:
-        needs = mapping_of(choice.facts[f"{choice.package}.requires"])
-        if needs[TORCH].startswith("=="):
-            pinned = version_part(needs[TORCH][2:], "minor") or pinned
-            yield choice
-            continue
-        bound = f"{needs[TORCH]},=={pinned}.*" if pinned else needs[TORCH]
-        facts = {f"{choice.package}.requires": Known({**needs, TORCH: bound}, AFTER)}
-        yield msgspec.structs.replace(choice, facts={**choice.facts, **facts})
 
 
 def _needs(row: Row) -> tuple[Requirement, ...]:

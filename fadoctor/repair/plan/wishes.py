@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import (
     ATTENTION,
     KERNELS,
@@ -33,6 +33,8 @@ HALF = (Dtype.BF16, Dtype.FP16)
 
 PAIR = (TRANSFORMERS, KERNELS)
 """The fact prefixes of what brings a kernel of the Hub."""
+
+_LINUX = "linux"
 
 _ON_TORCH = frozenset((TORCH, TRANSFORMERS))
 """Distributions of which whoever requires one computes with torch."""
@@ -229,7 +231,16 @@ def _broken(
 
 
 def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str]) -> bool:
-    """Return whether a cell would work if the findings were not, as far as is known."""
+    """Return whether a cell would work if the findings were not, as far as is known.
+
+    torch brings what some backends need beside it, triton, on Linux alone.
+    """
+    facts = kernels.environment.fact
+    lacks = any(
+        isinstance(facts(f"{name}.version"), Absent) for name in kernels.needs(verdict.backend)
+    )
+    if lacks and fact_text(facts("host.os"), _LINUX) != _LINUX:
+        return False
     support = kernels.support(verdict.backend, verdict.dtype, gpu)
     if support.fails or support.works:
         return support.works or support.rule in found

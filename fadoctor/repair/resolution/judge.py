@@ -19,6 +19,7 @@ from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
 from fadoctor.repair.resolution.wording import PlanWording
+from fadoctor.sources.manifests.unseen_bounds import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +154,8 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
             with_it = {world.versions[package] for world in bad}
             rest = {world.versions[package] for world in worlds} - with_it
             newest = max(with_it | rest, key=version_key)
-            if not is_all and newest in rest and not _is_bounded(trial, package):
+            is_open = not has_end(trial.environment.bounded.get(name_of(package), ""))
+            if not is_all and newest in rest and is_open:
                 continue  # nothing is known to keep it from its newest release
             so = "with every release that the tables know" if is_all else _range(with_it, rest)
             text = f"The release of {asked} to be installed is unknown; this happens {so}."

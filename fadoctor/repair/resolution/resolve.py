@@ -86,11 +86,15 @@ class Resolver:
         needs = self._needs(chosen)
         bounds = [self._asked(package), *needs.get(package, ())]
         candidates = self.versions.of(package, ",".join(filter(None, bounds)))
-        for bound in (*needs.get(package, ()), "") if self._loosely else ():
+        is_named = package in self.ranges or package in self.bounds
+        loosest = ("",) if is_named else ()  # what only comes along is none of another release
+        for bound in (*needs.get(package, ()), *loosest) if self._loosely else ():
             if candidates:
                 break  # what one of them requires comes rather than what none does
             both = ",".join(filter(None, (self._asked(package), bound)))
             candidates = self.versions.of(package, both)
+        if self._loosely and not (candidates or is_named):
+            return self._decided({**chosen, package: LEFT_OPEN})
         for version in candidates:
             self._steps -= 1
             if self._steps < 0:

@@ -16,6 +16,7 @@ from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolve import Resolver
 from fadoctor.repair.resolution.unfitting import unfitting
 from fadoctor.repair.resolution.versions import Versions, package_of
+from fadoctor.sources.manifests.unseen_bounds import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +127,7 @@ def _loose(
     """Yield a world for each release of the packages that something may bound, one at a time.
 
     All releases of a package or none: what is said of a part says nothing of the range. None of
-    one that the files name without a bound, where its newest release does nothing wrong.
+    one that the files keep from no newer release, where its newest does nothing wrong.
     """
     left = LOOSE_LIMIT
     told = {each.fingerprint for each in today.prognosis.assessment.findings}
@@ -141,7 +142,8 @@ def _loose(
         listed = resolver.versions.of(package, specifier)
         fitting = [version for version in listed if not resolver.is_refused(package, version)]
         newest = max(fitting or listed, key=version_key, default="")
-        found = {newest: world(package, newest)} if newest and not specifier else {}
+        is_open = newest and not has_end(specifier)
+        found = {newest: world(package, newest)} if is_open else {}
         if found and told.issuperset(_fingerprints(found[newest])):
             continue
         left -= len(fitting or listed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.model.files import read_file
@@ -20,7 +22,11 @@ _MANIFESTS = (
 """Files of a project that name packages, in the order in which they are looked into."""
 
 _NOWHERE = "pyproject.toml"
-"""What most projects have: the place of what no file names."""
+"""What most projects have: the place of what no file names, in a folder without any file."""
+
+_OTHERS = ("README.md", "README.rst", "README", "README.txt", "setup.cfg", "LICENSE")
+_LISTED = 200
+"""Entries of a folder that are looked at for a file."""
 
 _LINES, _LINE_LIMIT = 20_000, 2_000
 """How much of a manifest is looked at: lines, and characters of each."""
@@ -59,7 +65,19 @@ def _in_manifest(subject: str, folder: Path, manifests: tuple[str, ...]) -> tupl
         for number, line in enumerate(lines, 1):
             if word.search(line) and not line.lstrip().startswith("#"):
                 return Place(manifest, number), True
-    return Place(first or _NOWHERE, 1), False
+    return Place(first or _any_file(folder), 1), False
+
+
+def _any_file(folder: Path) -> str:
+    """Return a file that is there: services do not show a place in one that is not."""
+    named = (each for each in _OTHERS if (folder / each).is_file())
+    found = next(named, None)
+    if found is None:
+        with suppress(OSError):
+            listed = sorted(each.name for each in islice(folder.iterdir(), _LISTED))
+            plain = (each for each in listed if each[0] != "." and (folder / each).is_file())
+            found = next(plain, None)
+    return found or _NOWHERE
 
 
 def _lines(path: Path) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.place import Place
@@ -119,6 +120,7 @@ def join(configurations: Sequence[Configuration], beside: dict[str, Fact] = {}) 
             tuple(_conflict_text(name, intents) for name, intents in conflicts), "these files"
         )
         places["config.conflict"] = tuple(i.place for _, intents in conflicts for i in intents)
+    _add_model_type(facts, places)
     facts["config.autocast"] = autocast_of(facts, beside)
     _add_dtype(facts, places)
     return Joined(facts, places)
@@ -187,6 +189,18 @@ def _conflict_text(name: str, intents: list[Intent]) -> str:
 
 def _where(intent: Intent) -> str:
     return f"{intent.place} {intent.written}".strip()
+
+
+def _add_model_type(facts: dict[str, Fact], places: dict[str, tuple[Place, ...]]) -> None:
+    """Add the type of a model that the files only name, where a table knows it by its name."""
+    named, kind = facts["config.model"], facts["config.model_type"]
+    if not isinstance(named, Known) or not isinstance(kind, Absent) or "config.model" not in places:
+        return
+    name = str(named.value).lower()
+    for row in load_knowledge().tables["hub-model-types"].rows:
+        if name in str(row["model"]).split():
+            facts["config.model_type"] = Known(str(row["model_type"]), named.source)
+            places["config.model_type"] = places["config.model"]
 
 
 def _add_dtype(facts: dict[str, Fact], places: dict[str, tuple[Place, ...]]) -> None:

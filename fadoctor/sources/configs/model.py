@@ -42,6 +42,7 @@ def read(source: Source) -> Configuration:
     for part in (document, text):
         if _checkpoint(said, part):
             break
+    said.take(document, "vision_config.model_type", "config.vision_type", words.text)
     _heads(said, text)
     _window(said, text)
     _quantization(said, document)

@@ -80,7 +80,7 @@ class _Installed(msgspec.Struct, frozen=True):
 def recognises(name: str, head: str) -> bool:  # noqa: ARG001 -- the contract of all readers
     """Say whether a file may be one, by its name."""
     base = name.lower()
-    return is_recipes(base) or base.endswith((".yml", ".yaml"))
+    return is_recipes(base) or base.endswith((".yml", ".yaml", "devcontainer.json"))
 
 
 def read(source: Source) -> Manifest:

@@ -63,7 +63,7 @@ def read_script_units(source: Source) -> list[Unit]:
     for call in sorted(found, key=lambda one: (one.line, one.column, len(one.name))):
         if call.name in _STARTERS:
             _start(itself, call)
-        elif call.name.rpartition(".")[2] in _LISTED or call.name == "session.install":
+        elif call.name.rpartition(".")[2] in _LISTED or call.name == "<session>.install":
             listed.append(_listed(source, call))
         elif call.form == "call":
             _add_to_image(source, call, images, chains)

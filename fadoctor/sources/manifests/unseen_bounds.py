@@ -82,7 +82,7 @@ class _Bounding:
                 yield name
         for name, specifier in self.combined.bounds.items():
             is_there = name in self.combined.packages or name in self.releases
-            if not is_there and self.how(name) not in (NEVER, BY_TABLES) and _has_end(specifier):
+            if not is_there and self.how(name) not in (NEVER, BY_TABLES) and has_end(specifier):
                 yield name
 
     def how(self, name: str) -> str:
@@ -95,7 +95,7 @@ class _Bounding:
             return self._is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:
-            return bool(planned.version or planned.url or planned.open) or _has_end(
+            return bool(planned.version or planned.url or planned.open) or has_end(
                 planned.specifier
             )
         if how == BY_TABLES and not _is_range(planned):
@@ -135,7 +135,7 @@ def _with_extras(manifests: Iterable[Manifest], who: _Bounding) -> Iterator[str]
                 yield f"{each.name}[{','.join(each.extras[:_SHOWN])}]"
 
 
-def _has_end(specifier: str) -> bool:
+def has_end(specifier: str) -> bool:
     """Return whether a specifier keeps a package from its newest release."""
     parts = [part.strip() for part in specifier.split(",") if part.strip()]
     return any(not part.startswith(_LOWER) for part in parts)

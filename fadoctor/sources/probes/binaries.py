@@ -14,7 +14,6 @@ from fadoctor.binary.coverage import summarise
 from fadoctor.binary.errors import BadBinaryError
 from fadoctor.binary.fatbin import read_fatbins
 from fadoctor.binary.interpreter_process import LoaderTarget
-from fadoctor.binary.pe.process import DllPredictor
 from fadoctor.binary.predict import Predictor
 from fadoctor.binary.search import FoundBy
 from fadoctor.model.catalogue import build_catalogue
@@ -25,13 +24,6 @@ from fadoctor.sources.probes.amd_code import amd_code
 from fadoctor.sources.probes.binary_facts import Naming, loader_facts, loads_fact
 from fadoctor.sources.probes.extensions import Extension, absent_extension, find_extensions
 from fadoctor.sources.probes.foreign_cuda import CUDA, foreign_facts
-from fadoctor.sources.probes.windows_binaries import (
-    WindowsNaming,
-    predict_on_windows,
-    windows_facts,
-    windows_loads,
-    windows_process,
-)
 from fadoctor.sources.probes.world import absent, known, unknown
 
 if TYPE_CHECKING:
@@ -81,6 +73,16 @@ def _on_windows(
     world: World, facts: Mapping[str, Fact], extensions: list[Extension], torch: str
 ) -> Facts:
     """Return the facts of extensions of Windows."""
+    # The reader of Windows' files is a tenth of all modules, and other systems do without it.
+    from fadoctor.binary.pe.process import DllPredictor  # noqa: PLC0415
+    from fadoctor.sources.probes.windows_binaries import (  # noqa: PLC0415
+        WindowsNaming,
+        predict_on_windows,
+        windows_facts,
+        windows_loads,
+        windows_process,
+    )
+
     found: Facts = {}
     with DllPredictor(windows_process(world, facts, torch)) as predictor:
         naming = WindowsNaming(world, predictor)

@@ -53,7 +53,7 @@ def test_what_is_found_tells_all_conditions_and_fixes() -> None:
     assert (
         "    - not there: driver.version is 1\n      - driver.version is not there (test)" in text
     )
-    assert "  - mend: not offered\n    - unknown: host.wsl is true\n" in text
+    assert "  - mend: not offered: its conditions do not surely hold\n    - unknown: host." in text
 
 
 def test_what_is_not_found_says_which_condition_decides() -> None:

@@ -35,6 +35,8 @@ class Sources:
         """Path -> a digest of what it holds: what is known already is not fetched again."""
         self.others: set[str] = set()
         """Paths of compiled modules."""
+        self.stubs: set[str] = set()
+        """Paths of what only tells types, in wheels."""
 
     def read(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the text of some members."""
@@ -57,6 +59,8 @@ class WheelSources(Sources):
                 self.digests[entry.filename] = f"{entry.CRC:08x}{entry.file_size:x}"
             elif entry.filename.endswith((".so", ".pyd")):
                 self.others.add(entry.filename)
+            elif entry.filename.endswith(".pyi") and entry.file_size <= FILE_LIMIT:
+                self.stubs.add(entry.filename)
 
     def read(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the text of some members; neighbours are fetched together."""

@@ -17,7 +17,7 @@ from tools.refresh.names.asked import Asked
 from tools.refresh.names.bounds import STARTS, given_of
 from tools.refresh.names.packages import PACKAGES, Package, class_files
 from tools.refresh.names.rows import MODULE, asked_rows, given_rows, unsteady
-from tools.refresh.names.survey import Survey
+from tools.refresh.names.survey import Survey, remote
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.transport import Transport
 
@@ -95,7 +95,7 @@ def _given_again(folder: Path, index: Index, transport: Transport) -> Survey:
             for row in listed
             if row["package"] == package.distribution
             for name in str(row["name"]).split()
-        }
+        } | remote(package)
         if not (package.gives and wanted):
             survey.count(package, index)
             continue

@@ -58,3 +58,9 @@ def class_files() -> dict[str, list[str]]:
     text = Path(__file__).with_name("class-files.yaml").read_text("utf-8")
     found: dict[str, list[str]] = yaml.safe_load(text)
     return found
+
+
+def remote_names() -> dict[str, list[str]]:
+    """Return module -> the names that code of models on the Hub asks of it."""
+    text = Path(__file__).with_name("remote-names.yaml").read_text("utf-8")
+    return {module: str(names).split() for module, names in yaml.safe_load(text).items()}

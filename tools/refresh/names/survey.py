@@ -17,7 +17,7 @@ from tools.refresh.names.families import Classes, by_name
 from tools.refresh.names.given import Giver, Module
 from tools.refresh.names.history import follow
 from tools.refresh.names.loaded import Loader
-from tools.refresh.names.packages import PACKAGES, Package
+from tools.refresh.names.packages import PACKAGES, Package, remote_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -66,7 +66,7 @@ class Survey:
             for asked in (*both[0], *both[1])
             if asked.module.partition(".")[0] == package.module
         }
-        return sorted(found)
+        return sorted(found | remote(package))
 
     def add_giver(
         self, package: Package, wanted: Sequence[Asked], index: Index, transport: Transport
@@ -174,3 +174,13 @@ def _own(paths: Iterable[str], package: Package) -> Iterable[str]:
     for path in paths:
         if path.startswith(f"{package.module}/") and not any(each in path for each in _ASIDE):
             yield path
+
+
+def remote(package: Package) -> set[Asked]:
+    """Return the names that code on the Hub asks of a package."""
+    return {
+        Asked(module, name)
+        for module, names in remote_names().items()
+        if module.partition(".")[0] == package.module
+        for name in names
+    }

@@ -80,6 +80,7 @@ def plain(function: Any) -> Any:
 
 def packed(torch: Any, trace: Any, function: Any) -> Any:
     """Return attention over sequences of different length, packed into one."""
+    unused = {name: None for name in ("seqused_q", "seqused_k") if requires(function, name)}
 
     def attend(q: Any, k: Any, v: Any, shape: Any) -> Any:
         ends = torch.tensor((0, *shape.lengths)).cumsum(0).to(trace.device, torch.int32)
@@ -92,6 +93,7 @@ def packed(torch: Any, trace: Any, function: Any) -> Any:
             max_seqlen_q=max(shape.lengths),
             max_seqlen_k=max(shape.lengths),
             causal=shape.causal,
+            **unused,
         )
         out = first(out)
         trace.kernel(out)
@@ -146,6 +148,17 @@ def takes(function: Any, name: str) -> bool:
     except (TypeError, ValueError):
         return True
     return name in arguments or any(a.kind is a.VAR_KEYWORD for a in arguments.values())
+
+
+def requires(function: Any, name: str) -> bool:
+    """Tell whether a function cannot do without an argument: hopper's at v2.7.3 and v2.7.4."""
+    try:
+        found = inspect.signature(function).parameters.get(name)
+    except (TypeError, ValueError):
+        return False
+    return (
+        found is not None and found.default is found.empty and found.kind is not found.VAR_KEYWORD
+    )
 
 
 def first(out: Any) -> Any:

@@ -213,6 +213,35 @@ def test_what_a_log_shows_to_be_tried_comes_last() -> None:
     assert [each.id for each in possible(TORCH, ("fp16: true",), *fixes)] == ["set-bf16", "look"]
 
 
+def test_what_is_not_there_is_not_removed_for_a_log_either() -> None:
+    """Regression: only the fixes of an environment were checked for it."""
+    gone = fix("gone", {"uninstall": ["xformers"]}, title="Remove it")
+    look = fix("look", {"advice": "Look."}, title="Look")
+    facts = {**TORCH, "xformers.version": ABSENT}
+    assert [each.id for each in possible(facts, (), gone, look)] == ["look"]
+    there = {**TORCH, "xformers.version": "0.0.35"}
+    assert [each.id for each in possible(there, (), gone, look)] == ["gone", "look"]
+
+
+def test_words_of_a_log_rule_a_fix_out() -> None:
+    """Regression: a module of the kernel was to be loaded in WSL, which has none."""
+    fixes = (
+        fix("module", {"advice": "Load it."}, title="Load it", unlogged=[r"\bWSL"]),
+        fix("other", {"advice": "Look."}, title="Look"),
+    )
+    assert [each.id for each in possible(TORCH, ("Ubuntu",), *fixes)] == ["module", "other"]
+    assert [each.id for each in possible(TORCH, ("WSL 2",), *fixes)] == ["other"]
+
+
+def test_what_holds_otherwise_goes_before_a_question() -> None:
+    facts = {**TORCH, "host.glibc": UNREAD}
+    asked = fix("command", {"install": ["triton=={host.glibc}"]}, title="Install it")
+    general = fix("general", {"advice": "By hand."}, title="By hand", otherwise=True)
+    proved = fix("proved", {"advice": "So."}, title="So")
+    assert next(each.id for each in possible(facts, (), asked, general)) == "general"
+    assert "general" not in [each.id for each in possible(facts, (), asked, general, proved)]
+
+
 def test_of_fixes_that_read_alike_the_first_is_offered() -> None:
     fixes = (
         fix("one", {"install": ["triton==1"]}, title="Install it[[: {host.glibc}]]"),

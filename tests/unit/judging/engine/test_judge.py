@@ -295,3 +295,16 @@ def test_a_finding_says_where_in_the_files_stands_what_it_read() -> None:
     [finding] = judge(world, knowledge(asks)).findings
     assert finding.locations == (at,)
     assert str(at) == "train.yaml:3:7"
+
+
+def test_the_line_of_the_subject_comes_first() -> None:
+    """An annotation about xformers was at the line of torch."""
+    of_torch, own = Place("requirements.txt", 2), Place("requirements.txt", 6)
+    facts = {"torch.version": "2.7.1", "flash_attn.version": "2.8.3"}
+    world = msgspec.structs.replace(
+        environment(facts),
+        places={"torch.version": (of_torch,), "flash_attn.version": (own,)},
+    )
+    when = {"torch.version": {"present": True}, "flash_attn.version": {"present": True}}
+    [finding] = judge(world, knowledge(rule("unfit", when=when, subject="flash-attn"))).findings
+    assert finding.locations == (own, of_torch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from fadoctor.judging.engine.condition import Truth, holds
@@ -155,6 +156,23 @@ def test_a_consequence_names_its_root_and_a_fix_its_conditions() -> None:
     ]
     assert (one.root, two.root) == ("", "root")
     assert reasons_of(assessment, "leaf") == (two,)
+
+
+@pytest.mark.parametrize(
+    ("fix", "why"),
+    [
+        ({"steps": [{"advice": "Do."}], "logged": ["ninja"]}, "it needs a line of a log"),
+        ({"steps": [{"advice": "Do."}], "when": {"host.wsl": True}}, "do not surely hold"),
+        ({"steps": [{"advice": "Take torch {torch.version}."}]}, "that its text names is unknown"),
+        ({"steps": [{"uninstall": ["xformers"]}]}, "only removes packages that are not installed"),
+    ],
+)
+def test_a_fix_that_is_not_offered_says_why(fix: dict[str, Any], why: str) -> None:
+    facts = {"host.os": "linux", "xformers.version": ABSENT}
+    [each] = told(facts, fixes=[{"id": "one", "title": "One", **fix}])
+    [reason] = each.fixes
+    assert not reason.offered
+    assert why in reason.hindrance
 
 
 def test_a_rule_that_broke_has_no_reasons() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from fadoctor.judging.diagnose import Judged
+from fadoctor.judging.engine.settings import OWN_OPTIONS
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Explanation
@@ -328,6 +329,25 @@ def test_flash_attention_is_asked_about_only_where_a_text_speaks_of_it(
     (finding,) = explained(knowledge, f"vllm 0.2.1 and torch 2.1.0\n{error}").findings
     assert finding.fixes[0].id == "build-for-this-cuda"
     assert "flash-attn" not in finding.fixes[0].title
+
+
+def test_a_release_that_contradicts_the_error_chooses_no_fix(knowledge: Knowledge) -> None:
+    """Regression: the floor of CUDA 11 was told beside an error of a torch for CUDA 12."""
+    log = (
+        "PyTorch 2.1.2+cu118 is there\n"
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11080).\n"
+    )
+    first = explained(knowledge, log).findings[0]
+    assert first.rule_id == "driver-too-old"
+    assert "450" not in first.fixes[0].steps[0].text
+
+
+def test_a_program_that_is_not_named_has_options_of_its_own(knowledge: Knowledge) -> None:
+    error = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+    assert explained(knowledge, error).findings[0].fixes[0].steps[0].text == OWN_OPTIONS
+    named = explained(knowledge, f"text-generation-inference on a T4\n{error}").findings[0]
+    assert OWN_OPTIONS not in [step.text for step in named.fixes[0].steps]
+    assert "USE_FLASH_ATTENTION=false" in named.fixes[0].steps[0].text
 
 
 def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(

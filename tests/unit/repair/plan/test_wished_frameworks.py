@@ -11,7 +11,7 @@ from fadoctor.repair.plan.released import accepts, mapping_of
 from tests.states.sequences import on_platform
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
-from tests.unit.repair.plan.problems import golden, plan, session, with_package
+from tests.unit.repair.plan.problems import golden, plan, session, with_package, without
 
 A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "535.183.01")
 V100 = ("Tesla V100-SXM2-16GB", "7.0", "535.104.05")
@@ -88,3 +88,37 @@ def test_vllm_for_another_architecture_is_compiled_for_the_same_cuda() -> None:
     here = msgspec.structs.replace(here, facts={**here.facts, **new})
     releases = session().candidates.releases("vllm", here)
     assert "0.19.1" not in {each.version for each in releases}
+
+
+def test_a_release_that_no_table_has_comes_as_it_was_asked_for() -> None:
+    found = _asked("transformers==4.36.2", "flash-attn")
+    assert _changed(found)["transformers"] == "4.36.2"
+    assert any(each.startswith("transformers==4.36.2: in no table") for each in found.proof.unknown)
+
+
+def test_what_triton_compiles_is_not_missed_where_no_torch_brings_triton() -> None:
+    """A torch for CPUs on Windows: flex_attention fails before, and after."""
+    here = golden("linux-a100-healthy", host__os="windows", host__platform="win_amd64",
+                  host__glibc=None, torch__build="cpu", torch__version="2.9.1+cpu",
+                  torch__cuda=None, python__version="3.12.4")  # fmt: skip
+    here = without(without(here, "triton"), "flash_attn")
+    found = plan(here)
+    assert _changed(found)["torch"].startswith("2.9.1+cu")
+    assert not any("flex" in each for each in found.proof.missed)
+
+
+@pytest.mark.parametrize("name", ["vllm", "sglang"])
+def test_on_amd_no_file_for_cuda_is_called_for(name: str) -> None:
+    here = golden("linux-a100-healthy")
+    facts = {**here.facts, "gpu[0].vendor": fact_of("amd"), "torch.build": fact_of("rocm")}
+    found = plan(msgspec.structs.replace(here, facts=facts), want=(name,))
+    assert any(
+        each.startswith(f"{name}: PyPI has it for CUDA alone") for each in found.proof.unknown
+    )
+
+
+def test_a_framework_whose_torch_is_in_an_extra_can_be_asked_for() -> None:
+    changed = _changed(_asked("llamafactory==0.9.3"))
+    assert changed["llamafactory"] == "0.9.3"
+    assert changed["transformers"] == "4.52.4"
+    assert "torch" in changed

@@ -121,6 +121,14 @@ def test_the_repair_is_the_line_of_the_pin(tmp_path: Path) -> None:
     assert "tokenizers==0.22.2  # why\n" in rewrite.text
 
 
+def test_a_pin_that_another_one_refuses_moves_to_what_all_take(tmp_path: Path) -> None:
+    text = "torch==2.6.0\ntransformers==4.51.3\npeft==0.15.2\naccelerate==0.20.3\n"
+    environment = plan_base(on(tmp_path, text, "T4", "550.54.15"), session().knowledge)
+    plan = make_plan(environment, session(), PlannerRequest())
+    assert [each.distribution for each in plan.changes] == ["accelerate"]
+    assert plan.proof.clean
+
+
 def test_of_thousands_of_pins_those_count_that_the_table_names() -> None:
     declared = Declared(session().matrix)
     pins = {f"ours-{n}": "1.0" for n in range(10_000)} | {"tokenizers": "0.21.4", "fsspec": "1"}

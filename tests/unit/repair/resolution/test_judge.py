@@ -362,3 +362,10 @@ def test_old_releases_of_what_is_named_without_a_bound_are_no_matter(tmp_path: P
     assert not [rule for rule in found if rule.startswith("bitsandbytes")]
     found = findings(judged(tmp_path, "bitsandbytes<0.47\nxformers\n", "H100"))
     assert [rule for rule in found if rule.startswith("bitsandbytes")]
+
+
+def test_a_triton_that_no_file_names_is_not_said_to_be_another(tmp_path: Path) -> None:
+    """torch's own triton has no file for this Python: nobody takes another one then."""
+    environment = planned(tmp_path, "torch==2.1.2\n", python__version="3.12.1")
+    found = foresee_planned(environment, session().knowledge).shown.assessment.findings
+    assert "triton-torch-version" not in [each.rule_id for each in found]

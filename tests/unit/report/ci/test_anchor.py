@@ -39,8 +39,14 @@ def test_a_later_manifest_that_names_it_is_taken_before_the_first_that_does_not(
     assert place_of(about("gpu[0]"), tmp_path) == Place("requirements.txt", 1)
 
 
-def test_without_any_manifest_it_is_the_project(tmp_path: Path) -> None:
+def test_without_any_manifest_it_is_a_file_that_is_there(tmp_path: Path) -> None:
     assert place_of(about("torch"), tmp_path) == Place("pyproject.toml", 1)
+    (tmp_path / ".hidden").write_text("x", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "train.py").write_text("x", encoding="utf-8")
+    assert place_of(about("torch"), tmp_path) == Place("train.py", 1)
+    (tmp_path / "README.md").write_text("x", encoding="utf-8")
+    assert place_of(about("torch"), tmp_path) == Place("README.md", 1)
 
 
 def test_a_log_is_a_place_where_it_is_a_file(tmp_path: Path) -> None:

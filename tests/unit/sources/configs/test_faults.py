@@ -59,6 +59,8 @@ DORA = (
     + "LoraConfig(use_dora=True, target_modules={})\n"
     + TRAIN.format("bf16=True")
 )
+SINKS = "export VLLM_ATTENTION_BACKEND=FLASH_ATTN\n"
+SGLANG = "python -m sglang.launch_server --model-path m --attention-backend "
 AXOLOTL = "base_model: m\ndatasets: [{path: d}]\nbf16: true\n"
 SWIFT = "swift sft --model m --torch_dtype bfloat16 "
 
@@ -116,6 +118,17 @@ FAULTS: list[tuple[str, str, str, str, dict[str, str | None]]] = [
     ("bf16-unsupported-gpu", "recipe.yaml",
      "model: {_component_: torchtune.models.x.y}\noptimizer: {}\ndtype: bf16\n",
      "model: {_component_: torchtune.models.x.y}\noptimizer: {}\ndtype: fp32\n", dict(V100)),
+    ("vllm-attention-option-missing", "serve.py", VLLM.format("FLASH_ATTN"),
+     "from vllm import LLM\nLLM('m')\n", {"vllm.version": "0.8.5"}),
+    ("vllm-sinks-need-fa3", "run.sh", SINKS + "vllm serve openai/gpt-oss-20b\n",
+     SINKS + "vllm serve Qwen/Qwen3-8B\n", {"vllm.version": "0.11.0"}),
+    ("sglang-backend-unsupported", "run.sh", SGLANG + "fa3\n", SGLANG + "flashinfer\n",
+     {"sglang.version": "0.5.3", "gpu[0].compute_capability": "12.0"}),
+    ("hf-fa2-not-installed", "run.bat", "python main.py --use-flash-attention\n",
+     "python main.py --use-pytorch-cross-attention\n", without("flash_attn")),
+    ("hf-fa2-not-installed", "a.py", LOAD.format("attn_implementation='flash_attention_3'"),
+     LOAD.format("attn_implementation='sdpa'"),
+     {"flash_attn_3.version": None, "kernels.version": None, "transformers.version": "4.57.1"}),
 ]  # fmt: skip
 
 

@@ -212,3 +212,15 @@ def test_a_server_beside_a_training_is_another_run() -> None:
     assert kept == (training, adapter)
     assert notes == ("serve.sh is about a server: judge it in a run of its own",)
     assert one_run([server, adapter]) == ((server, adapter), ())
+
+
+def test_a_model_that_is_only_named_has_the_type_of_its_name() -> None:
+    found = facts(("s.sh", "vllm serve openai/gpt-oss-20b\n"))
+    assert found["model_type"] == "gpt_oss"
+    assert "model_type" not in facts(("s.sh", "vllm serve acme/gpt-oss-20b-ft\n"))
+
+
+def test_the_part_of_a_model_that_sees() -> None:
+    sees = '"vision_config": {"model_type": "timm_wrapper"}'
+    text = '{"architectures": ["A"], "model_type": "a", ' + sees + "}"
+    assert facts(("config.json", text))["vision_type"] == "timm_wrapper"

@@ -157,3 +157,8 @@ def test_lists_of_bentoml_and_of_ansible(text: str) -> None:
 def test_a_list_of_pythons_is_no_list_of_packages() -> None:
     with pytest.raises(InputError):
         of('python: ["3.8", "3.9"]\nname: a\n')
+
+
+def test_the_commands_of_a_development_container() -> None:
+    text = '{"image": "python:3.11", "postCreateCommand": "pip install torch==2.6.0"}\n'
+    assert asked(of(text, "devcontainer.json"))["torch"][0] == "==2.6.0"

@@ -113,3 +113,8 @@ def test_a_list_of_packages_of_other_platforms(call: str) -> None:
 def test_a_mapping_of_packages_to_releases() -> None:
     manifest = of('@pypi(python="3.11.0", packages={"torch": "2.6.0"})\ndef start(): ...\n')
     assert [(each.name, each.specifier) for each in manifest.requirements] == [("torch", "==2.6.0")]
+
+
+def test_a_session_of_nox() -> None:
+    text = 'import nox\n@nox.session\ndef t(session):\n    session.install("torch==2.6.0")\n'
+    assert [(each.name, each.specifier) for each in of(text).requirements] == [("torch", "==2.6.0")]
