@@ -20,11 +20,25 @@ if TYPE_CHECKING:
 LINES_LIMIT = 1_500
 """Most lines of a text that are compared with wordings."""
 
+LINE_LIMIT = 2_000
+"""Characters of a line in which messages of Python are repaired."""
+
 TRIES = 12
 """Most repairs that are matched."""
 
 
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
+
+# ModuleNotFoundError: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute
+_OF_PYTHON = (
+    (compiled(r"(?<=Error)(\W{1,6})No (?:(?:module|named) )?(?=['\"][\w.]{1,120}['\"])"),
+     r"\1No module named "),
+    (compiled(r"\bcannot (?:import|name) (?=['\"]\w{1,80}['\"] from\b)"), "cannot import name "),
+    (compiled(r"(?<=AttributeError: )('\w{1,80}'(?: '\w{1,80}')?) "
+              r"(?:has no|object no|object has) (?=attribute\b)"),
+     r"\1 object has no "),
+)  # fmt: skip
+"""What Python's own messages say with one of their words lost, and as it prints them."""
 
 
 def repaired_matches(
@@ -32,11 +46,13 @@ def repaired_matches(
 ) -> Iterator[tuple[Failure, SymptomMatch]]:
     """Yield the matches that one repaired line makes possible, where words were put in with doubt.
 
-    Without wordings only words that stand there twice are repaired.
+    Without wordings only words that stand there twice are repaired. Messages of Python itself lose
+    nothing of what they say with one of their own words.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
-    for whole in _once(lines):
+    as_printed = _as_python_prints(lines) if tolerant is not None else ()
+    for whole in (*_once(lines), *as_printed):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, start, end in _meant(lines, tolerant) if tolerant is not None else ():
         for match in matcher.match(whole.text):
@@ -51,6 +67,24 @@ def _once(lines: list[Line]) -> Iterator[Failure]:
     whole = Failure("", tuple(once))
     if any(line.text != before.text for line, before in zip(once, lines, strict=True)):
         yield whole
+
+
+def _as_python_prints(lines: list[Line]) -> Iterator[Failure]:
+    """Yield a text in which messages of Python have the word that was lost."""
+    told = [
+        msgspec.structs.replace(line, text=_with_lost_word(line.text))
+        if len(line.text) <= LINE_LIMIT and ("Error" in line.text or "cannot" in line.text)
+        else line
+        for line in lines
+    ]
+    if told != lines:
+        yield Failure("", tuple(told))
+
+
+def _with_lost_word(text: str) -> str:
+    for pattern, meant in _OF_PYTHON:
+        text = pattern.sub(meant, text)
+    return text
 
 
 def _meant(

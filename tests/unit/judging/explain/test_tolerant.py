@@ -33,6 +33,13 @@ def loud(knowledge: Knowledge, log: str) -> list[tuple[str, str]]:
         ("RuntimeError: query and key have the same dtype", "fa2-mixed-qkv-dtype"),
         ("RuntimeError: query query and key must have have the same dtype", "fa2-mixed-qkv-dtype"),
         ("FlashAttention forward only supports head dimension at 128", "headdim-limit"),
+        ("ModuleNotFoundError: No named 'flash_attn_3'", "fa3-import-name"),
+        ("ModuleNotFoundError: No module 'flash_attn_3'", "fa3-import-name"),
+        (
+            "ImportError: cannot import 'NavitFlashAttention2' from "
+            "'transformers.models.navit.modeling_navit'",
+            "hf-import-renamed",
+        ),
         (
             "SM89 kernel is not available. Make sure you have GPUs with compute capability 8.9.",
             "sage-kernel-missing",
