@@ -29,7 +29,7 @@ TRIES = 12
 
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
-# ModuleNotFoundError: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute
+# Error: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute 'y'
 _OF_PYTHON = (
     (compiled(r"(?<=Error)(\W{1,6})No (?:(?:module|named) )?(?=['\"][\w.]{1,120}['\"])"),
      r"\1No module named "),

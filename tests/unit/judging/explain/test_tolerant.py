@@ -36,8 +36,7 @@ def loud(knowledge: Knowledge, log: str) -> list[tuple[str, str]]:
         ("ModuleNotFoundError: No named 'flash_attn_3'", "fa3-import-name"),
         ("ModuleNotFoundError: No module 'flash_attn_3'", "fa3-import-name"),
         (
-            "ImportError: cannot import 'NavitFlashAttention2' from "
-            "'transformers.models.navit.modeling_navit'",
+            "cannot import 'NavitFlashAttention2' from 'transformers.models.navit.modeling_navit'",
             "hf-import-renamed",
         ),
         (
