@@ -37,8 +37,8 @@ SENTENCE_LIMIT = 400
 _END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
-    r"(?i)llama\.cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime|paddle"
-    r"|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
+    r"(?i)llama\.cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
+    r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
 # What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
 _PRINTED = compiled(
