@@ -38,8 +38,9 @@ keep_knowledge()
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers have a core each, torch's tensors are small
 
 _INHERITED: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}
-if hasattr(signal, "SIGHUP"):
-    _INHERITED[signal.SIGHUP] = signal.SIG_DFL
+for _name in ("SIGHUP", "SIGQUIT"):
+    if hasattr(signal, _name):
+        _INHERITED[getattr(signal, _name)] = signal.SIG_DFL
 for _number, _handler in _INHERITED.items():
     # What a shell starts in the background, or nohup, ignores them, and so would our children.
     if signal.getsignal(_number) is signal.SIG_IGN:

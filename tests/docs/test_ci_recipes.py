@@ -29,7 +29,9 @@ def test_a_command_of_the_page_runs(line: str, tmp_path: Path) -> None:
         check=False,
         timeout=120,
     )
-    assert done.returncode in (0, 1), done.stderr
+    # An interpreter without packages is undecided, which --strict tells by 3.
+    allowed = (0, 1, 3) if "--strict" in line else (0, 1)
+    assert done.returncode in allowed, done.stderr
     assert "fadoctor:" not in done.stderr
     for name in re.findall(r"--output [a-z]+:(\S+)", line):
         assert (tmp_path / name).stat().st_size

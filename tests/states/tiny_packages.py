@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH, RELEASES
 from fadoctor.repair.plan.candidates import torch_requires
 from fadoctor.repair.plan.indexes import CPU, Indexes
-from fadoctor.repair.plan.released import is_in_specifier, words
+from fadoctor.repair.plan.released import is_in_specifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,28 +75,28 @@ class Offer:
         rows = {
             version: row
             for row in self.matrix.tables["torch-releases"].rows
-            if PLATFORM in words(row["platform"])
-            for version in words(row["version"])
+            if PLATFORM in cell_words(row["platform"])
+            for version in cell_words(row["version"])
         }
         for build in self.matrix.tables["torch-builds"].rows:
-            if PLATFORM not in words(build["platform"]):
+            if PLATFORM not in cell_words(build["platform"]):
                 continue
-            for version in words(build["version"]):
+            for version in cell_words(build["version"]):
                 row = rows.get(version, {})
-                if self.python not in words(row.get("python")):
+                if self.python not in cell_words(row.get("python")):
                     continue
                 needs = torch_requires(row, PLATFORM, self.python)
-                for name in words(build["build"]):
+                for name in cell_words(build["build"]):
                     self._add("torch", version, name, needs)
         self._cpu(rows)
 
     def _cpu(self, rows: Mapping[str, Row]) -> None:
         """Offer of each torch a CPU build, and every triton everywhere."""
         for version, row in rows.items():
-            if self.python in words(row.get("python")):
+            if self.python in cell_words(row.get("python")):
                 self._add("torch", version, CPU, {})
         for row in self.matrix.tables["triton-releases"].rows:
-            for version in words(row["version"]):
+            for version in cell_words(row["version"]):
                 for place in self._places():
                     self._write(place, "triton", version, {})
 
@@ -109,12 +110,12 @@ class Offer:
                     for column, dist in columns.items()
                     if isinstance(row.get(column), str)
                 }
-                needs |= dict.fromkeys(words(row.get("others")), "")
+                needs |= dict.fromkeys(cell_words(row.get("others")), "")
                 if package in BESIDE_TORCH and self._lacks_python(row.get("python")):
                     continue
-                for version in words(row["version"]):
+                for version in cell_words(row["version"]):
                     self._add(name, version, PYPI, needs)
-                    with_torch = " ".join(words(row.get("with")))
+                    with_torch = " ".join(cell_words(row.get("with")))
                     for build in self._builds() if package in BESIDE_TORCH else ():
                         if indexes.has(build, with_torch, PLATFORM):
                             self._add(name, version, build, needs)
@@ -133,10 +134,10 @@ class Offer:
                 name = str(row["package"])
                 needs = {
                     each.name: str(each.specifier)
-                    for each in map(Requirement, words(row.get("requires")))
+                    for each in map(Requirement, cell_words(row.get("requires")))
                     if each.name in spoken_of
                 }
-                for version in words(row["version"]):
+                for version in cell_words(row["version"]):
                     self._add(name, version, PYPI, needs | self._library(name, version))
                 self._known.add(name)
                 for dist, specifier in needs.items():
@@ -153,11 +154,11 @@ class Offer:
     def _sources(self) -> None:
         """Offer of flash-attn what PyPI has, as if it had been compiled here."""
         for row in self.matrix.tables["flash-attn-releases"].rows:
-            for version in words(row["version"]):
+            for version in cell_words(row["version"]):
                 self._add("flash-attn", version, PYPI, {"torch": "", "einops": ""})
 
     def _lacks_python(self, cell: object) -> bool:
-        return bool(words(cell)) and self.python not in words(cell)
+        return bool(cell_words(cell)) and self.python not in cell_words(cell)
 
     def _others(self) -> None:
         """Offer of everything else each version that some range names, and a newest one."""

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind
 
@@ -30,13 +30,8 @@ def is_foreign(fix: Fix, environment: Environment, matrix: Matrix) -> bool:
     mine = here.get(str(system.value))
     if mine is None:
         return False
-    never = _words(mine.get("never"))
+    never = cell_words(mine.get("never"))
     return any(_stands(word, text) for word in never for text in texts)
-
-
-def _words(cell: object) -> tuple[str, ...]:
-    found = typed_cell(cell, "list")  # type: ignore[arg-type] # a cell of a row
-    return found if isinstance(found, tuple) else ()
 
 
 def _stands(word: str, text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.support import NEWEST
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Fact, Known, fact_text
@@ -58,7 +58,7 @@ def frameworks_at_work(
     if configured in rows:
         return (configured,)
     if at_work := [name for name in rows if name in shown]:
-        called = {word for name in at_work for word in _words(rows[name].get("calls"))}
+        called = {word for name in at_work for word in cell_words(rows[name].get("calls"))}
         return tuple(name for name in at_work if name not in called)
     return tuple(
         name
@@ -79,7 +79,7 @@ def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
     return tuple(
         str(row["framework"])
         for row in rows
-        if any(part in text for part in _words(row.get("log")))
+        if any(part in text for part in cell_words(row.get("log")))
     )
 
 
@@ -95,7 +95,7 @@ def named_frameworks(lines: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
     return tuple(
         str(row["framework"])
         for row in matrix.tables["frameworks"].rows
-        if any(_is_word(word.casefold(), told) for word in _words(row.get("named")))
+        if any(_is_word(word.casefold(), told) for word in cell_words(row.get("named")))
     )
 
 
@@ -126,8 +126,3 @@ def _told(
 def _cell(matrix: Matrix, table: str, column: str, **keys: str) -> Fact:
     facts = {name: Known(value, "asked") for name, value in keys.items()}
     return matrix.find(table, facts).cell(column)
-
-
-def _words(cell: object) -> tuple[str, ...]:
-    found = typed_cell(cell, "list")  # type: ignore[arg-type] # a cell of a row
-    return found if isinstance(found, tuple) else ()

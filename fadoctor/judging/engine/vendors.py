@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _TABLE = "vendor-words"
 def foreign_words(tables: Mapping[str, Table], vendor: str) -> tuple[str, ...]:
     """Return what stands only in fixes for the GPUs of other vendors than one."""
     rows = tables[_TABLE].rows
-    return tuple(word for row in rows if row["vendor"] != vendor for word in listed(row["own"]))
+    return tuple(word for row in rows if row["vendor"] != vendor for word in cell_words(row["own"]))
 
 
 def suits(fix: Fix, foreign: tuple[str, ...]) -> bool:
@@ -36,13 +37,6 @@ def is_amd_alone(environment: Environment) -> bool:
     ]
     known = [fact.value for fact in vendors if isinstance(fact, Known)]
     return bool(known) and len(known) == len(vendors) and set(known) == {AMD}
-
-
-def listed(cell: object) -> tuple[str, ...]:
-    """Return the words of a cell."""
-    if isinstance(cell, str):
-        return tuple(cell.split())
-    return tuple(map(str, cell)) if isinstance(cell, (tuple, list)) else ()
 
 
 def _texts(fix: Fix) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.engine.vendors import foreign_words, listed, suits
+from fadoctor.judging.engine.vendors import foreign_words, suits
+from fadoctor.knowledge.matrix.query import cell_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,9 +46,9 @@ class Vendor:
 
 
 def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:
-    yield from listed(row["names"])
+    yield from cell_words(row["names"])
     for product in tables[_PRODUCTS[vendor]].rows:
-        yield from (name for name in listed(product["names"]) if len(name) >= SHORT)
+        yield from (name for name in cell_words(product["names"]) if len(name) >= SHORT)
 
 
 def _stands(name: str, text: str) -> bool:

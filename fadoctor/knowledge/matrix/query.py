@@ -65,6 +65,13 @@ def typed_cell(cell: Cell, kind: str) -> Value | None:
     return tuple(words) if isinstance(words, (list, tuple)) else cell
 
 
+def cell_words(cell: object) -> tuple[str, ...]:
+    """Return the words of a cell that holds some, as words or as a list; none of any other."""
+    if isinstance(cell, str):
+        return tuple(cell.split())
+    return tuple(map(str, cell)) if isinstance(cell, (list, tuple)) else ()
+
+
 class Matrix:
     """All tables, with queries."""
 

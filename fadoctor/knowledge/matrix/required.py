@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
@@ -59,13 +60,11 @@ def _elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Ite
     """Yield what a release requires on other platforms alone."""
     names = {package, *PACKAGES[package]}
     for row in matrix.tables[PLATFORMS].rows:
-        is_about = not names.isdisjoint(_words(row["package"]))
-        if is_about and platform not in _words(row["platforms"]):
-            yield from _words(row["needs"]) if is_in(version, str(row["version"])) is True else ()
-
-
-def _words(cell: object) -> list[str]:
-    return [str(each) for each in cell] if isinstance(cell, tuple) else str(cell).split()
+        is_about = not names.isdisjoint(cell_words(row["package"]))
+        if is_about and platform not in cell_words(row["platforms"]):
+            yield from (
+                cell_words(row["needs"]) if is_in(version, str(row["version"])) is True else ()
+            )
 
 
 def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.markers import Marker
 
-from fadoctor.knowledge.matrix.query import typed_cell
+from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import TORCH, TRITON
@@ -21,7 +21,7 @@ from fadoctor.repair.plan.helpers import Helpers
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
 from fadoctor.repair.plan.published import InstalledWhere
-from fadoctor.repair.plan.released import mapping_of, released, words
+from fadoctor.repair.plan.released import mapping_of, released
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -70,20 +70,20 @@ class Candidates:
         releases = {
             version: row
             for row in self.tables["torch-releases"].rows
-            if platform in words(row["platform"])
-            for version in words(row["version"])
+            if platform in cell_words(row["platform"])
+            for version in cell_words(row["version"])
         }
         order = sorted(releases, key=version_key, reverse=True)
         found = []
         for row in self.tables["torch-builds"].rows:
-            if platform not in words(row["platform"]):
+            if platform not in cell_words(row["platform"]):
                 continue
-            for version in words(row["version"]):
+            for version in cell_words(row["version"]):
                 release = releases.get(version)
-                if release is None or python not in words(release.get("python")):
+                if release is None or python not in cell_words(release.get("python")):
                     continue
                 # of a row for "pypi cu128" PyPI's is the one to take: no other index is needed
-                build = words(row["build"])[0]
+                build = cell_words(row["build"])[0]
                 requires = torch_requires(release, platform, python)
                 age = order.index(version)
                 found.append(self._torch_choice(version, build, row, requires, age))
@@ -115,7 +115,7 @@ class Candidates:
             found = [
                 _triton(version, row)
                 for row in self.tables["triton-releases"].rows
-                for version in words(row["version"])
+                for version in cell_words(row["version"])
                 if allowed is not None
                 and version in allowed
                 and self.listed.published.has_file(TRITON, version, place)

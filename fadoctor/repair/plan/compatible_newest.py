@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import TRITON
 from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.published import InstalledWhere
-from fadoctor.repair.plan.released import accepts, mapping_of, words
+from fadoctor.repair.plan.released import accepts, mapping_of
 from fadoctor.repair.plan.releases import python_of
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Company:
             accepts(specifier, version)
             and candidates.listed.published.has_file(TRITON, version, place)
             for row in candidates.tables["triton-releases"].rows
-            for version in words(row["version"])
+            for version in cell_words(row["version"])
         )
 
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
@@ -13,7 +14,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.model.packages import ALWAYS, FLASH_ATTN, FLASH_ATTN_3, PACKAGES
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import released, words
+from fadoctor.repair.plan.released import released
 from fadoctor.repair.plan.wheel_facts import inside, known, needs_newer_glibc, text_of, wanted_of
 from fadoctor.sources.targets.gpu_code import gpu_code
 
@@ -35,12 +36,16 @@ class Files:
         self.matrix = matrix
         self.wheels = Wheels(matrix.tables)
         rows = matrix.tables["flash-attn-known-bad"].rows
-        self.bad = {word for row in rows if not row.get("driver") for word in words(row["version"])}
+        self.bad = {
+            word for row in rows if not row.get("driver") for word in cell_words(row["version"])
+        }
         on_drivers = [row for row in rows if row.get("driver")]
-        self._drivers = {w: str(row["driver"]) for row in on_drivers for w in words(row["version"])}
+        self._drivers = {
+            w: str(row["driver"]) for row in on_drivers for w in cell_words(row["version"])
+        }
         """Releases that work from a driver on."""
         listed = matrix.tables["flash-attn-releases"].rows
-        self._releases = [version_key(v) for row in listed for v in words(row["version"])]
+        self._releases = [version_key(v) for row in listed for v in cell_words(row["version"])]
         self._found: dict[object, tuple[Choice, ...]] = {}
 
     def flash_attn(self, environment: Environment) -> tuple[Choice, ...]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
-from fadoctor.repair.plan.released import accepts, is_in_specifier, words
+from fadoctor.repair.plan.released import accepts, is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -144,7 +145,7 @@ class Helpers:
         """Return what a release requires of packages that no plan decides about, where known."""
         if not self._declared:
             for row in self.matrix.tables["declared-requirements"].rows:
-                for each in words(row["package"]):
+                for each in cell_words(row["package"]):
                     told = (str(row["version"]), _needs(row["requires"]))
                     self._declared.setdefault(each, []).append(told)
         asked = (name, version)
@@ -175,7 +176,7 @@ class Helpers:
                 (version, str(row.get("python") or ""), _needs(row.get("requires")))
                 for row in self.rows
                 if row["package"] == name
-                for version in words(row["version"])
+                for version in cell_words(row["version"])
                 if version not in refused
             ]
             found.sort(key=lambda release: version_key(release[0]), reverse=True)
@@ -184,5 +185,5 @@ class Helpers:
 
 
 def _needs(cell: object) -> Needs:
-    found = map(Requirement, words(cell))
+    found = map(Requirement, cell_words(cell))
     return tuple((each.name, str(each.specifier)) for each in found)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.kernels import computing_gpus
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Severity
@@ -20,7 +21,7 @@ from fadoctor.model.packages import HUGGINGFACE_HUB, KERNELS, TORCH, TRANSFORMER
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.offers import offer
-from fadoctor.repair.plan.released import is_there, words
+from fadoctor.repair.plan.released import is_there
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import text_of
 from fadoctor.repair.plan.wished_names import HUB
@@ -143,7 +144,7 @@ class HubRoute:
                 version
                 for row in self.helpers.rows
                 if row["package"] == KERNELS
-                for version in words(row["version"])
+                for version in cell_words(row["version"])
             )
             return max(known, key=version_key, default="")
         found = self.matrix.find("transformers-hub-kernels", {"version": transformers})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Absent, Known
-from fadoctor.repair.plan.released import words
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
@@ -22,9 +22,9 @@ class Indexes:
         self._builds: dict[tuple[str, str, str], str] = {}
         """Version, build, platform -> CUDA."""
         for row in matrix.tables["torch-builds"].rows:
-            for version in words(row["version"]):
-                for build in words(row["build"]):
-                    for platform in words(row["platform"]):
+            for version in cell_words(row["version"]):
+                for build in cell_words(row["build"]):
+                    for platform in cell_words(row["platform"]):
                         self._builds[version, build, platform] = str(row["cuda"])
 
     def knows(self, platform: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
@@ -14,7 +15,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import common, just_before, words
+from fadoctor.repair.plan.released import common, just_before
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -115,8 +116,8 @@ def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str
     bounds = [
         str(row["below"])
         for row in matrix.tables["requirement-bounds"].rows
-        if asker in words(row["package"])
-        and needs in words(row["needs"])
+        if asker in cell_words(row["package"])
+        and needs in cell_words(row["needs"])
         and is_in(version, str(row["version"])) is True
     ]
     return ",".join([*filter(None, [specifier]), *(f"<{bound}" for bound in bounds)])

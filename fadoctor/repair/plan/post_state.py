@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.requirements import Requirement
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -21,7 +22,7 @@ from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
-from fadoctor.repair.plan.released import accepts, mapping_of, words
+from fadoctor.repair.plan.released import accepts, mapping_of
 from fadoctor.repair.plan.wheel_facts import text_of
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
@@ -159,7 +160,7 @@ def _compared(matrix: Matrix) -> dict[str, frozenset[str]]:
     """Return distribution -> those that compare it where it is installed."""
     found: dict[str, frozenset[str]] = {}
     for row in matrix.tables["requirement-checks"].rows:
-        for text in (*words(row.get("if_there")), *words(row.get("beside"))):
+        for text in (*cell_words(row.get("if_there")), *cell_words(row.get("beside"))):
             name = Requirement(text).name
             found[name] = found.get(name, frozenset()) | {str(row["package"])}
     return found

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in
-from fadoctor.repair.plan.released import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,15 +46,15 @@ class ReadyMadeFiles:
             platforms, pythons = (row.get(name) for name in ("platforms", "pythons"))
             found = _Files(
                 str(row["version"]),
-                frozenset(words(platforms)),
+                frozenset(cell_words(platforms)),
                 pythons if isinstance(pythons, str) else "",
             )
-            for name in words(row["package"]):
+            for name in cell_words(row["package"]):
                 self._files.setdefault(name, []).append(found)
         self._conditions: dict[str, list[tuple[str, frozenset[str], frozenset[str]]]] = {}
         for row in matrix.tables["requirement-platforms"].rows:
-            needs, where = (frozenset(words(row[name])) for name in ("needs", "platforms"))
-            for name in words(row["package"]):
+            needs, where = (frozenset(cell_words(row[name])) for name in ("needs", "platforms"))
+            for name in cell_words(row["package"]):
                 self._conditions.setdefault(name, []).append((str(row["version"]), needs, where))
 
     def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:

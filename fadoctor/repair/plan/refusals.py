@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY
 from fadoctor.model.fact import fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
 from fadoctor.repair.plan.published import InstalledWhere
-from fadoctor.repair.plan.released import accepts, words
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _on_amd(problem: Problem) -> Iterator[str]:
         word
         for row in problem.session.matrix.tables["rocm-flash-attn"].rows
         if row["ck"] is True
-        for word in words(row["gfx"])
+        for word in cell_words(row["gfx"])
     }
     name = PACKAGES[FLASH_ATTN][0]
     if gfx and gfx <= built:
@@ -116,15 +117,15 @@ def _of_others(problem: Problem, platform: str) -> Iterator[str]:
         row
         for row in problem.session.matrix.tables[_COMMUNITY].rows
         if row["package"] == PACKAGES[FLASH_ATTN][0]
-        and platform in words(row["platform"])
-        and python in words(row["python"])
+        and platform in cell_words(row["platform"])
+        and python in cell_words(row["python"])
     ]
     here = version_part(fact_text(problem.environment.fact("torch.version"), ""), "minor")
-    fitting = [row for row in rows if here in words(row["torch"])]
+    fitting = [row for row in rows if here in cell_words(row["torch"])]
     if rows:
         row = max(fitting or rows, key=_newest)
-        version = max(words(row["version"]), key=version_key)
-        torch, cuda = (", ".join(words(row[name])) for name in ("torch", "cuda"))
+        version = max(cell_words(row["version"]), key=version_key)
+        torch, cuda = (", ".join(cell_words(row[name])) for name in ("torch", "cuda"))
         page = _page(problem, str(row["tag"]))
         owner = page.split("/")[3]
         yield (
@@ -142,5 +143,5 @@ def _page(problem: Problem, tag: str) -> str:
 
 
 def _newest(row: Row) -> tuple[object, object]:
-    versions = max(version_key(version) for version in words(row["version"]))
+    versions = max(version_key(version) for version in cell_words(row["version"]))
     return versions, version_key(str(row["tag"]).removeprefix("v"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.repair.plan.released import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class ReleaseMonths:
         self._months = {
             (str(row["package"]), version): _number(str(row["month"]))
             for row in rows
-            for version in words(row["version"])
+            for version in cell_words(row["version"])
         }
 
     def of_their_time(

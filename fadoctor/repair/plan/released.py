@@ -49,11 +49,6 @@ def mapping_of(fact: Fact) -> dict[str, str]:
     return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
 
 
-def words(cell: object) -> list[str]:
-    """Return the words of a cell; none where it is empty or unknown."""
-    return cell.split() if isinstance(cell, str) else []
-
-
 def accepts(specifier: str, version: str) -> bool:
     """Return whether a specifier takes a version; what is not known is no hindrance."""
     allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)

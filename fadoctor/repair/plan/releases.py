@@ -8,6 +8,7 @@ import msgspec
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import (
@@ -27,7 +28,7 @@ from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
 from fadoctor.repair.plan.later_bounds import as_later_ones
 from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
-from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released, words
+from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ class Releases:
             self._all[package] = tuple(self._frameworks(package))
         if package not in self._all:
             table, columns = RELEASES[package]
-            rows = {v: row for row in self.matrix.tables[table].rows for v in words(row["version"])}
+            rows = {
+                v: row for row in self.matrix.tables[table].rows for v in cell_words(row["version"])
+            }
             refused = uninstallable(self.matrix, distribution_of(package))
             order = sorted(rows.keys() - refused, key=version_key, reverse=True)
             found = (
@@ -155,7 +158,7 @@ class Releases:
             version: row
             for row in self.matrix.tables[FRAMEWORK_TABLE].rows
             if row["package"] == name
-            for version in words(row["version"])
+            for version in cell_words(row["version"])
             if version not in refused
         }
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
@@ -188,17 +191,17 @@ class Releases:
             for column, name in columns.items()
             if isinstance(row.get(column), str)
         }
-        requires |= dict.fromkeys(words(row.get("others")), "")
+        requires |= dict.fromkeys(cell_words(row.get("others")), "")
         facts = released(package, version)
         facts[f"{package}.requires"] = Known(requires, AFTER)
         pythons: tuple[str, ...] = ()
         if package in BESIDE_TORCH:
-            pythons = tuple(words(row.get("python")))
+            pythons = tuple(cell_words(row.get("python")))
         elif isinstance(row.get("python"), str):
             facts[f"{package}.requires_python"] = known(row["python"])
         if package == XFORMERS:
             facts["xformers.extension"] = known("_C.so")
-            pythons = tuple(words(row.get("wheels_for")))
+            pythons = tuple(cell_words(row.get("wheels_for")))
         requirement = f"{distribution_of(package)}=={version}"
         return Choice(
             package, ChoiceKind.INSTALL, version, version, requirement,
@@ -274,7 +277,7 @@ class Releases:
 
 
 def _needs(row: Row) -> tuple[Requirement, ...]:
-    return tuple(map(Requirement, words(row.get("requires"))))
+    return tuple(map(Requirement, cell_words(row.get("requires"))))
 
 
 def python_of(environment: Environment) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_text, fact_words
@@ -13,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import is_there, released, words
+from fadoctor.repair.plan.released import is_there, released
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.sources.targets.rocm import rocm_facts
@@ -62,7 +63,7 @@ def _newest(problem: Problem) -> tuple[str, str] | None:
     found = [
         (version, str(row["index"]))
         for row in matrix.tables["torch-rocm-index"].rows
-        for version in words(row["version"])
+        for version in cell_words(row["version"])
         if gpus <= _archs(problem, version, str(row["index"])) and _has_file(problem, version)
     ]
     wanted = [name for name in BESIDE_TORCH if name in problem.wishes.asked]

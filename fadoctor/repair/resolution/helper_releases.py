@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.requirements import Requirement
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES
-from fadoctor.repair.plan.released import is_in_specifier, words
+from fadoctor.repair.plan.released import is_in_specifier
 from fadoctor.repair.plan.wheel_facts import known
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class HelperReleases:
             if package and row.get("sparse") is not True and self._admits(row):
                 needs = _requires(row)
                 found.setdefault(package, {}).update(
-                    {version: _Release(version, needs) for version in words(row["version"])}
+                    {version: _Release(version, needs) for version in cell_words(row["version"])}
                 )
         return found
 
@@ -60,7 +61,7 @@ class HelperReleases:
         own = [
             row
             for row in (table.rows if table is not None and self._python else ())
-            if row["package"] == name and version in words(row["version"])
+            if row["package"] == name and version in cell_words(row["version"])
         ]
         return bool(own) and not any(map(self._admits, own))
 
@@ -80,6 +81,6 @@ class HelperReleases:
 
 def _requires(row: Row) -> dict[str, str]:
     """Return what an installer looks at: not what stands in an extra."""
-    own = [] if row.get("in_extra") is True else words(row.get("requires"))
-    found = map(Requirement, (*own, *words(row.get("also"))))
+    own = [] if row.get("in_extra") is True else cell_words(row.get("requires"))
+    found = map(Requirement, (*own, *cell_words(row.get("also"))))
     return {each.name: str(each.specifier) for each in found}

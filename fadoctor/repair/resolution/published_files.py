@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_version
-from fadoctor.repair.plan.released import words
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -29,8 +29,8 @@ class PublishedFiles:
         return {
             (name, parse_version(version)): row
             for row in (table.rows if table is not None else ())
-            for name in words(row["package"])
-            for version in words(row["version"])
+            for name in cell_words(row["package"])
+            for version in cell_words(row["version"])
         }
 
     def come(self, name: str, version: str) -> bool | None:
@@ -41,7 +41,7 @@ class PublishedFiles:
         row = self._rows.get((name, parse_version(version)))
         if row is None:
             return True
-        platforms, pythons = words(row.get("platforms")), words(row.get("pythons"))
+        platforms, pythons = cell_words(row.get("platforms")), cell_words(row.get("pythons"))
         is_there = not self._platform or self._platform in platforms
         is_there = is_there and (not self._python or not pythons or self._python in pythons)
         if is_there:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES, RELEASE_TABLES, RELEASES, TORCH
-from fadoctor.repair.plan.released import is_in_specifier, mapping_of, words
+from fadoctor.repair.plan.released import is_in_specifier, mapping_of
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.repair.resolution.helper_releases import HelperReleases
@@ -78,8 +79,8 @@ class Versions:
         return {
             version
             for row in table.rows
-            if build in words(row["build"]) and platform in words(row["platform"])
-            for version in words(row["version"])
+            if build in cell_words(row["build"]) and platform in cell_words(row["platform"])
+            for version in cell_words(row["version"])
         }
 
     def _all(self, package: str) -> tuple[str, ...]:
@@ -90,10 +91,10 @@ class Versions:
         python = python_of(self.environment)
         found: dict[str, None] = {}
         for row in table.rows:
-            elsewhere = "platform" in row and platform not in words(row["platform"])
+            elsewhere = "platform" in row and platform not in cell_words(row["platform"])
             unpublished = row.get("on_pypi") is False or row.get("yanked") is True
             if not (elsewhere or unpublished) and _is_for(package, row, python):
-                found |= dict.fromkeys(words(row["version"]))
+                found |= dict.fromkeys(cell_words(row["version"]))
         return tuple(sorted(found, key=version_key, reverse=True))
 
     def facts(self, package: str, version: str) -> dict[str, Fact]:
@@ -128,7 +129,7 @@ class Versions:
             return self._helpers.excludes(package, version)
         table = self.matrix.tables[RELEASE_TABLES[package]]
         python = python_of(self.environment)
-        own = [row for row in table.rows if version in words(row["version"])]
+        own = [row for row in table.rows if version in cell_words(row["version"])]
         return bool(own) and not any(_is_for(package, row, python) for row in own)
 
     def is_read(self, package: str, version: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
 from fadoctor.model.typed import convert, encode_for_python
@@ -72,13 +73,9 @@ def entries_of(table: Table) -> dict[str, ModuleEntry]:
     """Return the table of modules as the reader wants it."""
     found = {}
     for row in table.rows:
-        distribution, following = (_words(row.get(name)) for name in ("distribution", "next"))
+        distribution, following = (cell_words(row.get(name)) for name in ("distribution", "next"))
         found[str(row["module"])] = ModuleEntry(distribution, str(row["role"]), following)
     return found
-
-
-def _words(cell: object) -> tuple[str, ...]:
-    return tuple(cell.split()) if isinstance(cell, str) else ()
 
 
 def wanted(entries: Mapping[str, ModuleEntry], installed: Mapping[str, str]) -> list[str]:

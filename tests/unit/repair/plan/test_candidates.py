@@ -7,13 +7,13 @@ import re
 import msgspec
 import pytest
 
-from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.query import Matrix, cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.offers import offer
-from fadoctor.repair.plan.released import accepts, words
+from fadoctor.repair.plan.released import accepts
 from tests.unit.repair.plan.problems import golden, problem, session
 
 HEALTHY = golden("linux-a100-healthy")  # torch 2.8.0, Python 3.11, CUDA 12.8
@@ -166,6 +166,6 @@ def test_the_tables_of_what_goes_with_a_torch_agree() -> None:
             listed = {
                 version: str(each["torch"])
                 for each in tables[f"{package}-releases"].rows
-                for version in words(each["version"])
+                for version in cell_words(each["version"])
             }
             assert accepts(listed[str(row[package])], str(row["torch"])), (row, package)

@@ -6,10 +6,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.repair.plan.helpers import Helpers
-from fadoctor.repair.plan.released import words
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan, session
 
@@ -53,14 +53,14 @@ def test_the_torch_of_transformers_is_the_one_of_its_own_table() -> None:
     tables = session().matrix.tables
     rows = [row for row in tables["helper-releases"].rows if row["package"] == "transformers"]
     named = {
-        version: words(row.get("requires"))
+        version: cell_words(row.get("requires"))
         for row in rows
-        for version in words(row["version"])
+        for version in cell_words(row["version"])
     }  # fmt: skip
     for row in tables["transformers-releases"].rows:
         asked = [f"torch>={row['torch']}"] if isinstance(row.get("torch"), str) else []
         those = SpecifierSet(str(row["version"]))
-        wrong = [each for each in named if each in those and named[each] != asked]
+        wrong = [each for each in named if each in those and list(named[each]) != asked]
         assert wrong == [], row
 
 
