@@ -43,8 +43,9 @@ def processor_s() -> float:
     total = 0
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if PROFILE in (folder / "cmdline").read_text():
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            # Other programs may have names that are no text.
+            if PROFILE.encode() in (folder / "cmdline").read_bytes():
+                fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
                 total += int(fields[11]) + int(fields[12])
     return total / os.sysconf("SC_CLK_TCK")
 
