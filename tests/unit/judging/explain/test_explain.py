@@ -362,3 +362,14 @@ def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(
     first = explained(knowledge, log).findings[0]
     assert first.rule_id == "unsloth-torch-mismatch"
     assert first.fixes[0].steps[0].index == "https://download.pytorch.org/whl/cu130"
+
+
+def test_a_message_about_other_processes_may_be_wrapped_between_any_words(
+    knowledge: Knowledge,
+) -> None:
+    text = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total\n"
+        "capacity of 23.50 GiB of which 10.00 MiB is free. Process 77 has 20.00\nGiB memory in use. "
+        "Including non-PyTorch memory, this process\nhas 3.10 GiB\nmemory in use."
+    )
+    assert [each.rule_id for each in explained(knowledge, text).findings] == ["gpu-memory-occupied"]
