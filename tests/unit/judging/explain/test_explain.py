@@ -368,8 +368,8 @@ def test_a_message_about_other_processes_may_be_wrapped_between_any_words(
     knowledge: Knowledge,
 ) -> None:
     text = (
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total\n"
-        "capacity of 23.50 GiB of which 10.00 MiB is free. Process 77 has 20.00\nGiB memory in use. "
-        "Including non-PyTorch memory, this process\nhas 3.10 GiB\nmemory in use."
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a "
+        "total\ncapacity of 23.50 GiB of which 10.00 MiB is free. Process 77 has 20.00\nGiB memory "
+        "in use. Including non-PyTorch memory, this process\nhas 3.10 GiB\nmemory in use."
     )
     assert [each.rule_id for each in explained(knowledge, text).findings] == ["gpu-memory-occupied"]
