@@ -22,6 +22,8 @@ _WIDTH = 60
 """Names in one row."""
 _MAKERS = ("__init__", "__post_init__")
 """What runs when an object is made; what is bound later may not be there."""
+_ASIDE = ("/modular_", "/diff_", "/dummy_")
+"""Sources from which other files are written, and stand-ins for what cannot be imported."""
 _FAMILY = 8
 """So many classes that inherit make a base one of which what it gives is written once."""
 
@@ -108,9 +110,8 @@ class Reader:
 
     def classes(self, sources: Sources) -> Classes:
         """Return the classes of a release."""
-        # from transformers' modular files others are written; no program imports them
         paths = [path for path in sources.digests
-                 if "/modular_" not in path
+                 if not any(each in path for each in _ASIDE)
                  and any(fnmatch.fnmatchcase(path, each) for each in self._patterns)]  # fmt: skip
         digests = sources.digests
         wanted = {path for path in paths if digests[path] not in self._known}
