@@ -9,6 +9,7 @@ from tools.refresh.errors import FetchError
 from tools.refresh.names.packages import PACKAGES, Package, class_files
 from tools.refresh.names.survey import Survey
 from tools.refresh.names.tables import (
+    NAMES,
     OF_CLASSES,
     OF_MODULES,
     READ,
@@ -44,16 +45,18 @@ def refreshed_names(
     if READ not in tables.texts:
         return tables.texts
     try:
-        tables = _with_classes(tables, index, transport, report)
-        tables = _with_modules(tables, index, transport, report)
+        classes, modules = (list(_moved(tables, index, end)) for end in ("attributes", "last"))
+        tables = _with_classes(tables, index, transport, report, classes)
+        tables = _with_modules(tables, index, transport, report, modules)
     except FetchError as error:
-        report.unread.append(f"{READ}: {error}")
+        report.unread += [f"{name}: {error}" for name in NAMES]
     return tables.texts
 
 
-def _with_classes(before: Tables, index: Index, transport: Transport, report: Report) -> Tables:
+def _with_classes(
+    before: Tables, index: Index, transport: Transport, report: Report, moved: Sequence[str]
+) -> Tables:
     """Return the tables with those of classes made anew, where a package has other releases."""
-    moved = list(_moved(before, index, "attributes"))
     if not moved:
         report.agreements += [f"{READ}: classes: releases"]
         return before
@@ -63,9 +66,10 @@ def _with_classes(before: Tables, index: Index, transport: Transport, report: Re
     return tables if _is_whole(survey, report, OF_CLASSES, moved) else before
 
 
-def _with_modules(before: Tables, index: Index, transport: Transport, report: Report) -> Tables:
+def _with_modules(
+    before: Tables, index: Index, transport: Transport, report: Report, moved: Sequence[str]
+) -> Tables:
     """Return the tables with what modules have and ask made anew, where there are others."""
-    moved = list(_moved(before, index, "last"))
     if not moved:
         report.agreements += [f"{READ}: modules: releases"]
         return before
