@@ -27,7 +27,6 @@ _LEGACY_GLIBC = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": 
 
 # cuda: Optional[str] = '13.0'          or, in older releases,          cuda = '11.7'
 _CUDA = re.compile(r"^cuda(?:\s*:[^=\n]{1,60})?\s*=\s*(None|'([0-9.]{1,10})')", re.MULTILINE)
-# \0GLIBC_2.17\0 in the names of needed versions; sm_75 sm_80 compute_90\0 as a constant. A compiler
 # \0GLIBC_2.17\0 in names of needed versions; sm_75 sm_80 compute_90\0 as a constant. A compiler
 _FLAG = rb"(?:sm|compute)_\d{2,3}[af]?"
 _STRINGS = re.compile(
