@@ -18,7 +18,7 @@ import pytest
 from packaging.version import Version
 
 from fadoctor.binary.offload import read_offload
-from tests.binaries.pe.published import LIMIT, index_in
+from tests.binaries.pe.published import index_in
 from tests.unit.binary.offload_builder import bundle, library, packed
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Wheel(NamedTuple):
     pattern: str
 
 
+LIMIT = 256 << 20
+"""Bytes of a library. Packed they are a tenth of that."""
 LINUX = "x86_64.whl"
 WHEELS = (
     *(

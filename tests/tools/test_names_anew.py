@@ -13,7 +13,7 @@ from tools.refresh.compare import Report
 from tools.refresh.names import anew, survey, tables
 from tools.refresh.names.anew import refreshed_names
 from tools.refresh.names.packages import Package
-from tools.refresh.names.tables import NAMES
+from tools.refresh.names.tables import NAMES, READ
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def test_what_came_and_went_is_told_with_its_releases(index: TinyIndex) -> None:
     assert "name: tune, last: 1.1" in rows(found, "names-given")
     assert "asker: trl" in rows(found, "names-asked")
     assert 'fits: "<1.2"' in rows(found, "name-bounds")
-    assert "last: 1.2, asked: 1.2, attributes: 1.2, releases: 1.0 1.1 1.2" in rows(found, anew.READ)
+    assert "last: 1.2, asked: 1.2, attributes: 1.2, releases: 1.0 1.1 1.2" in rows(found, READ)
 
 
 def test_a_new_release_leads_to_what_a_run_from_nothing_makes(index: TinyIndex) -> None:
@@ -120,7 +120,7 @@ def test_where_a_file_cannot_be_fetched_the_tables_stay(index: TinyIndex) -> Non
     offer(index, "1.0", "1.1", "1.2")
     index.behaviours["/files/peft-1.2-py3-none-any.whl"] = fails
     assert made(index, before, report) == before
-    assert {line.partition(":")[0] for line in report.unread} == {*NAMES} - {anew.READ}
+    assert {line.partition(":")[0] for line in report.unread} == {*NAMES} - {READ}
     assert not report.changes
 
 
