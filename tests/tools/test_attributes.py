@@ -160,11 +160,37 @@ def test_what_a_family_gives_is_written_once_and_what_differs_is_not_left_out() 
     found = history(*releases)
     assert list(found.given_rows("pack")) == [
         "  - {package: pack, class: Base, name: gone, last: 1.0.0}\n",
+        "  - {package: pack, class: Heir8, name: gone}\n",
         "  - {package: pack, class: Heir8, name: more, first: 1.1.0}\n",
     ]
     [row] = found.base_rows()
     assert row.startswith("  - {class: Heir0 Heir1")
     assert row.endswith("bases: Base}\n")
+
+
+def test_what_a_class_had_before_its_family_was_there_is_its_own() -> None:
+    """diffusers 0.27 moved what its pipelines could into a class of its own."""
+    old = {f"Pipe{number}": of("slice") for number in range(9)}
+    new = {f"Pipe{number}": of("slice", bases=("Mixin",)) for number in range(9)}
+    end = {f"Pipe{number}": of(bases=("Mixin",)) for number in range(9)}
+    found = history(old, {"Mixin": of("slice"), **new}, {"Mixin": of(), **end})
+    pipes = " ".join(f"Pipe{number}" for number in range(9))
+    assert list(found.given_rows("pack")) == [
+        "  - {package: pack, class: Mixin, name: slice, first: 1.1.0, last: 1.1.7}\n",
+        f"  - {{package: pack, class: {pipes}, name: slice, last: 1.1.7}}\n",
+    ]
+
+
+def test_a_base_that_its_file_imports_by_another_name_is_known() -> None:
+    """trl has trainers that inherit from those of their own name."""
+    texts = {
+        "trainer/grpo": "class Trainer:\n    step = 1\n",
+        "more/grpo_token": "from ..trainer.grpo import Trainer as _T\nclass Trainer(_T): x = 1\n",
+    }
+    found = Reader(["pack/*.py"]).classes(Texts(**texts))
+    assert found["pack.more.grpo_token.Trainer"].names == {"step", "x"}
+    named = by_name({Version("1.0"): found})[Version("1.0")]
+    assert named["Trainer"].names == {"step"}
 
 
 def test_bases_of_another_package_are_known_by_its_classes() -> None:
