@@ -7,7 +7,7 @@ import zlib
 from datetime import date, datetime, timezone
 from pathlib import Path
 
-ROUNDS = 8
+ROUNDS = 16
 """Runs that draw everything once. 7 does not divide it: runs each week come round as well."""
 
 

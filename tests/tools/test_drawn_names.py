@@ -103,3 +103,39 @@ def test_attributes_that_classes_have(index: Index) -> None:
             if has is not is_there(row, release.version):
                 told.append(f"{release.package} {release.version} {wanted}.{name}: {row}")
     assert told == []
+
+
+def lineages() -> dict[str, list[str]]:
+    """Return the families of each class, the nearest first."""
+    found: dict[str, list[str]] = {}
+    for row in rows_of(TABLES / "names-bases.yaml"):
+        for name in str(row["class"]).split():
+            found.setdefault(name, []).extend(str(row["bases"]).split())
+    return found
+
+
+@pytest.mark.network
+def test_attributes_that_classes_have_by_their_families(index: Index) -> None:
+    """What the nearest of a class and its families says, as fadoctor asks it."""
+    told, families = [], lineages()
+    rows: dict[tuple[str, str], Cell] = {}
+    names: dict[str, list[str]] = {}
+    for row in rows_of(TABLES / "names-attributes.yaml"):
+        for owner in str(row["class"]).split():
+            for name in str(row["name"]).split():
+                rows[owner, name] = row
+                names.setdefault(owner, []).append(name)
+    for release, _ in drawn(index, "names-attributes"):
+        reader = Reader(class_files()[release.package])
+        found = reader.classes(open_sources(index._transport, release))
+        simple = {key.rpartition(".")[2] for key in found} & families.keys()
+        for owner in DICE.choices(sorted(simple), k=CELLS) if simple else ():
+            lineage = [owner, *families[owner]]
+            name = DICE.choice([name for each in lineage for name in names.get(each, [])] or [""])
+            [row, *_] = [*(rows[each, name] for each in lineage if (each, name) in rows), {}]
+            own = [each for key, each in found.items() if key.endswith(f".{owner}")]
+            has = any(name in each.names for each in own)
+            is_own = row.get("package") == release.package
+            if is_own and has is not is_there(row, release.version):
+                told.append(f"{release.package} {release.version} {owner}.{name}: {row}")
+    assert told == []
