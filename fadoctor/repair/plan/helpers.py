@@ -92,6 +92,10 @@ class Helpers:
         """Return whether any release of a distribution is known."""
         return bool(self._of(name))
 
+    def computes(self, name: str) -> bool:
+        """Return whether a distribution computes with torch, and does not require it itself."""
+        return any(row.get("computes") is True for row in self.rows if row["package"] == name)
+
     def has(self, name: str, specifier: str) -> bool:
         """Return whether a release in a range is known, and none between those that are is not."""
         asked = (name, specifier)
