@@ -45,8 +45,8 @@ HELPERS = (
 
 DECLARED = (
     "accelerate", "axolotl", "datasets", "diffusers", "kernels", "llamafactory", "ms-swift",
-    "openrlhf", "peft", "sentence-transformers", "tokenizers", "transformers", "trl", "unsloth-zoo",
-    "vllm",
+    "numba", "openrlhf", "peft", "sentence-transformers", "sglang", "tokenizers", "torch",
+    "transformers", "trl", "unsloth", "unsloth-zoo", "vllm",
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 
