@@ -146,3 +146,12 @@ def test_a_gpu_that_torch_has_no_code_for_gets_the_nearest_torch_that_has() -> N
     facts = {**here.facts, **{name: fact_of(value) for name, value in gpu.items()}}
     found = plan(without(msgspec.structs.replace(here, facts=facts), "flash_attn"))
     assert _changed(found)["torch"] == "2.7.1+cu128"
+
+
+def test_on_amd_nobody_is_sent_to_install_xformers_for_cuda() -> None:
+    """`pip install xformers` brings PyPI's torch in place of the one for ROCm."""
+    here = golden("linux-a100-healthy")
+    facts = {**here.facts, "gpu[0].vendor": fact_of("amd"), "torch.build": fact_of("rocm")}
+    found = plan(msgspec.structs.replace(here, facts=facts), want=("xformers",))
+    assert any("no build for ROCm" in each for each in found.proof.unknown)
+    assert not any("install it yourself" in each for each in found.proof.unknown)
