@@ -12,6 +12,7 @@ from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.listed_beside import dynamic_lists
 from fadoctor.sources.manifests.pixi_toml import read_pixi
 from fadoctor.sources.manifests.planned import Setting
+from fadoctor.sources.manifests.pyproject_hatch import read_hatch
 from fadoctor.sources.manifests.pyproject_pdm import read_pdm
 from fadoctor.sources.manifests.pyproject_poetry import read_poetry
 from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv, uv_groups
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
-_ISOLATED_OTHERWISE = frozenset(("poetry", "pdm", "pixi"))
-"""Tools that have settings of their own for how sources are built."""
 
 
 def recognises(name: str, _head: str) -> bool:
@@ -51,9 +50,9 @@ def read(source: Source) -> Manifest:
         node = tree.find(root, "tool", tool)
         if node is not None:
             reader(draft, tree, node)
-    tools = tree.table(root, "tool")
-    if _ISOLATED_OTHERWISE.isdisjoint(tools):
+    if tree.find(root, "tool", "pixi") is None:  # which has settings of its own for it
         draft.requirements = marked(draft.requirements, built_apart(tree))
+    read_hatch(draft, tree)
     return draft.manifest()
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.sources.manifests.draft import only_named
 from fadoctor.sources.manifests.entries import address, index_setting, pep508
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.version_ranges import poetry_range
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
-    """Add indexes and overrides; groups for development are not asked for by default."""
+    """Add indexes, overrides and the groups for development, which ``pdm install`` brings too."""
     for item in tree.items(pdm, "source"):
         url = tree.find(item, "url")
         if url is None:
@@ -27,19 +26,12 @@ def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
         draft.indexes.append(index_setting(tree, url))
         _bind(draft, tree, item, clean_url(tree.as_text(url)))
     for group, node in tree.table(pdm, "dev-dependencies").items():
-        if draft.takes_group(group):
-            draft.requirements += [
-                pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
-            ]
-            continue
-        names = [_name(tree, item) for item in tree.items(node)]
-        only_named(draft, node.line, f"the group {group}", names)
+        draft.takes_group(group)
+        draft.requirements += [
+            pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
+        ]
     for name, node in tree.table(pdm, "resolution", "overrides").items():
         _override(draft, tree, normalise_name(name), node)
-
-
-def _name(tree: ManifestTree, item: Node) -> str:
-    return tree.as_text(item) if _is_local(tree, item) else pep508(tree, item).name
 
 
 def _is_local(tree: ManifestTree, item: Node) -> bool:

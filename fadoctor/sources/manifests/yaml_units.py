@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("before_script", "setup", "setup_commands", "initialization_commands", "run", "script",
             "scripts", "bash", "cmd", "commands", "oncreatecommand", "updatecontentcommand",
-            "postcreatecommand", "poststartcommand")  # fmt: skip
+            "postcreatecommand", "poststartcommand", "runcmd", "user_data", "startup_script",
+            "metadata_startup_script")  # fmt: skip
 """Keys whose text, or list of texts, is a script of the shell, in the order in which they run."""
 _STARTS = ("entrypoint", "command", "args", "arguments")
 _STEPS = frozenset(("steps", "tasks", "stages"))
