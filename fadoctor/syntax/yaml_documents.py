@@ -72,7 +72,7 @@ _HOLDS_FILE = re.compile(
     re.IGNORECASE,
 )
 """Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
-_BLOCK = re.compile(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$")
+_BLOCK = re.compile(r"(?:[|>][+\-0-9]{0,2}\s*(?:#.*)?|<<-?\w{1,40}\s*)$")
 
 
 def first_line(text: str, node: Node) -> int:

@@ -167,7 +167,7 @@ def _inside(mapping: Node, _key: str, held: _Held) -> _Held:
 
 def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
     """Yield the variables of a mapping, of ``NAME=value`` and of ``{name: ..., value: ...}``."""
-    is_one = node.has("name", "value") and len(node.mapping) == 2  # noqa: PLR2004 -- these two
+    is_one = _is_one(node)
     for name, value in node.mapping.items() if not is_one else ():
         if not isinstance(value.value, dict | tuple):
             yield name, _word(value)
@@ -179,6 +179,11 @@ def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
         elif isinstance(item.scalar, str) and "=" in item.scalar:
             key, _, text = item.scalar.partition("=")
             yield key, ConfigWord(text, item.line, item.column, is_quoted=True)
+
+
+def _is_one(node: Node) -> bool:
+    """Return whether a mapping is one variable: ``env { name = "A", value = "1" }`` of HCL."""
+    return node.mapping.keys() == {"name", "value"}
 
 
 def _word(node: Node) -> ConfigWord:
@@ -222,7 +227,7 @@ def _given(source: Source, by_key: dict[str, Node]) -> Iterator[ConfigCommand]:
         for name, value in _variables(by_key[key]) if key in by_key else ():
             if name.upper().endswith(_OPTIONS_IN) and value.text.lstrip().startswith("--"):
                 words += words_of(source, value.text, value.line)
-            elif settings.knows(name) and not by_key[key].mapping:
+            elif settings.knows(name) and (not by_key[key].mapping or _is_one(by_key[key])):
                 text = f"--{name.lower()}={value.text}"
                 words.append(msgspec.structs.replace(value, text=text))
         yield from _optional(words)

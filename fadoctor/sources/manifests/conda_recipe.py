@@ -30,7 +30,7 @@ _STATEMENT = re.compile(r"\{[%#][^\n]{0,1000}?[%#]\}")
 # {{ version }}, ${{ version }}
 _NAME = re.compile(r"\$?\{\{\s{0,9}(\w{1,80})[^{}\n]{0,100}\}\}")
 _ANY_EXPRESSION = re.compile(r"\$?\{\{[^{}\n]{0,300}\}\}")
-# - pytorch  # [linux64]
+# a selector at the end of a line, such as [linux64]
 _SELECTOR = re.compile(r"#\s{0,9}\[([^\]\n]{1,200})\]")
 _OPEN = "EXPRESSION"
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.entries import address, index_setting, pep508
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.version_ranges import poetry_range
@@ -13,6 +16,7 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
+    from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
     from fadoctor.syntax.tree import Node
 
@@ -32,6 +36,19 @@ def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
         ]
     for name, node in tree.table(pdm, "resolution", "overrides").items():
         _override(draft, tree, normalise_name(name), node)
+
+
+def builds_beside(source: Source, tree: ManifestTree) -> bool:
+    """Return whether PDM is told to build without isolation: here, or in ``pdm.toml``."""
+    if tree.find(tree.root, "tool", "pdm") is None:
+        return False
+    text = source.text
+    with suppress(InputError):
+        text += source.read_beside("pdm.toml").text
+    return _NOT_ISOLATED.search(text) is not None
+
+
+_NOT_ISOLATED = re.compile(r"no-isolation|build[_-]isolation", re.IGNORECASE)
 
 
 def _is_local(tree: ManifestTree, item: Node) -> bool:

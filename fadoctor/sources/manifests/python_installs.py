@@ -41,7 +41,18 @@ _COMMANDS = ("run_commands", "dockerfile_commands")
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output")
 _SHELL = ("system", "popen")
 _WANTED = frozenset(
-    (*_BASES, *_PIP, *_FILES, *_LISTED, *_COMMANDS, "env", "install", "conda_install", *_SUBPROCESS, *_SHELL)
+    (
+        *_BASES,
+        *_PIP,
+        *_FILES,
+        *_LISTED,
+        *_COMMANDS,
+        "env",
+        "install",
+        "conda_install",
+        *_SUBPROCESS,
+        *_SHELL,
+    )
 )
 _STARTERS = frozenset(
     (*(f"subprocess.{name}" for name in _SUBPROCESS), *(f"os.{name}" for name in _SHELL))

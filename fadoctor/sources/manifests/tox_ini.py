@@ -6,6 +6,8 @@ What an environment lists below ``deps`` is one call of pip; its commands follow
 from __future__ import annotations
 
 import re
+import shlex
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests.command_files import read_machines
@@ -60,8 +62,15 @@ def _unit(name: str, sections: dict[str, list[IniValue]]) -> Unit:
         for each in _lines(values, sections, key):
             text = each.text.lstrip("- ")
             if is_installer(text):
-                _add(unit, each.place.line, text)
+                _add(unit, each.place.line, _words(text))
     return unit
+
+
+def _words(text: str) -> str:
+    """Return a command as a shell reads it: tox starts it without one, so that < is a word."""
+    with suppress(ValueError):
+        return shlex.join(shlex.split(text))
+    return ""
 
 
 def _lines(
