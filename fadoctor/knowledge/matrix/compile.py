@@ -187,7 +187,7 @@ def _rule(
     if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
         raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
     for number, fix in enumerate(_mappings(raw.get("fixes"))):
-        _listed(fix, {"tried", "logged", "unlogged"})
+        _listed(fix, {"tried", "logged", "also", "unlogged"})
         if missing := spell_out(fix, words):
             raise document.error(("fixes", number), _NO_WORDS.format(missing))
         for step in _mappings(fix.get("steps")):

@@ -17,7 +17,7 @@ PLACES = "situations"
 # {our-stack}; the number of a repetition, {0,200}, begins with a digit
 NAMED = re.compile(r"(?<!\\)\{([a-z][a-z0-9-]{2,40})\}")
 
-_KEYS = ("near", "same_line", "absent", "others", "survived", "tried", "logged", "unlogged")
+_KEYS = ("near", "same_line", "absent", "others", "survived", "tried", "logged", "also", "unlogged")
 
 
 def words_of(tables: Mapping[str, Table]) -> dict[str, str]:
