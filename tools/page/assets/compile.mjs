@@ -25,7 +25,7 @@ WINDOWS = {f"asyncio/{name}.py" for name in ("__main__", "proactor_events", "win
 def is_old_table(name):
     """Say whether this is a code page of one byte: texts come from the browser, as Unicode."""
     part = name.removeprefix("encodings/")
-    kept = ("cp932", "cp949", "cp950", "cp1252", "iso8859_1.")
+    kept = ("cp437", "cp932", "cp949", "cp950", "cp1252", "iso8859_1.")  # zip files name theirs in cp437
     said = ("cp", "hp_", "iso8859_", "koi8_", "kz1048", "mac_", "palmos", "ptcp154", "tis_620")
     return part != name and part.startswith(said) and not part.startswith(kept)
 
