@@ -229,3 +229,15 @@ def test_a_range_without_an_end_is_cut_only_after_a_release_that_agreed() -> Non
     merge("5.2.0", ">=2")
     assert [row.cells["version"] for row in comparison.document.rows] == [">=5.0,<5.2", ">=5.2"]
     assert len(report.contradictions) == 1
+
+
+@pytest.mark.parametrize("cell", ["absent", None])
+@pytest.mark.parametrize("text", ["absent", None])
+def test_what_is_written_as_absent_is_absent(cell: str | None, text: str | None) -> None:
+    pin = f", pin: {cell}" if cell else ""
+    table = f"{RELEASES.partition('  - {version: 1.0')[0]}  - {{version: 1.0, platform: a{pin}}}\n"
+    document, report = merged(table, ("1.0", A, {"pin": text}))
+    assert document.text == table
+    assert report.contradictions == []
+    _, report = merged(table, ("1.0", A, {"pin": "==1.0"}))
+    assert len(report.contradictions) == 1

@@ -152,14 +152,15 @@ class Comparison:
     def _judge(self, name: str, cell: Cell, value: Value) -> Judgement:
         if isinstance(cell, Unread):
             return Judgement.LACKING
+        text = None if value.text == "absent" else value.text
         cell = None if cell == "absent" else cell
-        if cell is None and value.text is not None and name in self._grows:
+        if cell is None and text is not None and name in self._grows:
             return Judgement.LACKING
-        if cell is None or value.text is None:
-            return Judgement.SAME if cell == value.text else Judgement.DIFFERENT
-        if equal(self.document.columns.get(name, "text"), cell, value.text):
+        if cell is None or text is None:
+            return Judgement.SAME if cell == text else Judgement.DIFFERENT
+        if equal(self.document.columns.get(name, "text"), cell, text):
             return Judgement.SAME
-        longer = name in self._grows and set(cell.split()) < set(value.text.split())
+        longer = name in self._grows and set(cell.split()) < set(text.split())
         return Judgement.LACKING if longer else Judgement.DIFFERENT
 
     def _write(self, row: Row, version: Version, changes: dict[str, Cell], place: str) -> None:
