@@ -29,8 +29,8 @@ from fadoctor.proof import smoke
 from tools.refresh.cli import _cache_folder
 from tools.refresh.errors import FetchError, RefreshError, WheelError
 from tools.refresh.index import Index
+from tools.refresh.names.anew import REQUESTS
 from tools.refresh.names.archive import open_sources
-from tools.refresh.names.cli import REQUESTS
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.transport import Transport
 from tools.signatures.held import Call, Entry, Held
