@@ -150,7 +150,7 @@ def declared(release: Release, index: Index, tables: Tables) -> Iterator[Derived
         return
     needs = needs_of(index, file)
     own = [row for row in rows if is_in(str(release.version), str(row.cells["version"]))]
-    words = str((own or rows)[-1].cells["requires"]).split()
+    words = str((own or rows)[-1].cells.get("requires") or "").split()
     names = dict.fromkeys(re.split(r"[<>=!~]", word)[0] for word in words)
     found = [f"{name}{needs[name]}" for name in names if needs.get(name)]
     value = Value(" ".join(found) or None, f"{file.name}, METADATA")
