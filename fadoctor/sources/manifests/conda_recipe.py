@@ -90,7 +90,7 @@ def _listed(tree: ManifestTree, requirements: Node | None) -> Iterator[Node]:
 def _take(draft: Draft, names: CondaNames, tree: ManifestTree, item: Node) -> None:
     text = item.scalar
     if not isinstance(text, str) or _OPEN in text:
-        draft.note(item.line, "stands on a condition or an expression, so it is not read")
+        draft.note(item.line, "has a condition or an expression, so it is not read")
         return
     tree.count_package(item)
     spec = parse_spec(text)
