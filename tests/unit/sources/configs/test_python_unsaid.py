@@ -125,7 +125,7 @@ def test_what_hands_its_keywords_on(more: str, left: str | None) -> None:
 
 TENSORS = {
     "a function": (
-        "def make(n):\n    return torch.randn(n, device='cuda')\nq, k, v = make(1), make(1), make(1)\n"
+        "def make(n):\n    return torch.randn(n).cuda()\nq, k, v = make(1), make(1), make(1)\n"
     ),
     "a lambda": "make = lambda: torch.zeros(1)\nq, k, v = make(), make(), make()\n",
     "a comprehension": "q, k, v = [torch.randn(1).cuda() for _ in range(3)]\n",
