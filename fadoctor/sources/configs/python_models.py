@@ -128,6 +128,9 @@ def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True
 
     `is_renamed`: whether it is transformers that takes them, where the dtype changed its name.
     """
+    device = call.argument("device_map", "device")
+    if device is not None and meaning.text(device.value) == "cpu":
+        return  # nothing of it asks for a GPU
     _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
     is_named = given is not None and call.name.rpartition(".")[2] != "from_config"

@@ -455,3 +455,12 @@ def test_the_attention_of_a_model_of_diffusers() -> None:
     )
     found = facts(("a.py", text))
     assert (found["framework"], found["attention"]) == ("diffusers", "_flash_3")
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("cpu", None), ("auto", "bf16")])
+def test_a_model_that_is_kept_off_the_gpu(device: str, dtype: str | None) -> None:
+    text = (
+        "import torch\nfrom transformers import AutoModel\n"
+        f"AutoModel.from_pretrained('a', torch_dtype=torch.bfloat16, device_map='{device}')\n"
+    )
+    assert facts(("a.py", text)).get("weights_dtype") == dtype
