@@ -109,7 +109,7 @@ def add_spec(
     if specifier is None:
         if role or _EPOCH.match(spec.version):
             return None  # build numbers and dates: tzdata=2024a
-        problem = f"{spec.version[:100]!r} is not a version that fadoctor knows"
+        problem = f"{spec.version[:100]!r} is not a version that fadoctor reads"
         return problem if re.search(r"[<>=!~|,\s]", spec.version.lstrip("=")) else None
     if role == "python":
         draft.default_python(Setting(specifier, place))
