@@ -59,7 +59,6 @@ _DULL = compiled(
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
-NEAREST = "The nearest pages of rules, which may be about something else:"
 FACTS_ALONE = (
     "The versions and hardware in the text do not go together: "
     "`fadoctor check --facts` shows {} in the same text."
@@ -180,14 +179,11 @@ def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:
 
 
 def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
-    """Return a sentence that names the pages of rules nearest to a text; none where none is."""
     # Late: most texts are recognised.
-    from fadoctor.judging.explain.nearest import PageIndex, asked_by  # noqa: PLC0415
+    from fadoctor.judging.explain.nearest import notes_near  # noqa: PLC0415
     from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
 
-    near = PageIndex(load_pages(knowledge).pages).near(asked_by(texts))
-    names = ", ".join(each.rule for each in near)
-    return [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."] if near else []
+    return notes_near(texts, load_pages(knowledge).index, knowledge)
 
 
 def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
