@@ -130,6 +130,9 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
         return False
     if not any(word in folded for word in cell_words(row.get("anchors"))):
         return False
+    unless = row.get("unless")
+    if isinstance(unless, str) and re.search(unless, text, re.ASCII):
+        return False
     return re.search(str(row["shows"]), text, re.ASCII | re.MULTILINE) is not None
 
 

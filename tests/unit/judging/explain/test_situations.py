@@ -53,6 +53,9 @@ def test_each_place_of_the_table_is_tried() -> None:
         "Error: Found no NVIDIA driver on your system",
         "RuntimeError: No CUDA GPUs are available",
         "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
+        "The laptop has Iris Xe graphics and a GeForce RTX 3050",
+        "This system does not have a CUDA-capable GPU",
+        "It works in WSL and runs fine on Colab, my own Linux box fails",
     ],
 )
 def test_what_programs_print_shows_no_place(line: str) -> None:
