@@ -66,9 +66,12 @@ def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) 
 
 
 def _stands(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a word, or, with a star, begins one."""
+    """Return whether a name stands in a text as a word, or, with a star, begins one.
+
+    What begins the name of a function that code calls, as Triton's for both vendors, names nobody.
+    """
     word = name.rstrip("*")
     if word not in text:  # much cheaper than a pattern, and mostly true
         return False
-    end = "" if name.endswith("*") else r"(?![\w-])"
+    end = r"(?!_[a-z_]{1,40}\()" if name.endswith("*") else r"(?![\w-])"
     return re.search(rf"(?a)(?<![\w/.-]){re.escape(word)}{end}", text) is not None
