@@ -175,7 +175,7 @@ class Writer:
         )
         names = tuple(self._installed_name(choice.package) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
-        mixed = any(not choice.index and choice.package != TRITON for choice in choices)
+        mixed = any(not choice.index and choice.distribution != TRITON for choice in choices)
         urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
@@ -94,6 +96,7 @@ def advice_for(
     there = {finding.fingerprint for finding in left}
     gone = [f for f in before if f.fingerprint not in there] if removed else []
     found: dict[tuple[StepKind, str], Action] = {}
+    items: dict[tuple[StepKind, str], frozenset[str]] = {}
     for finding in (*left, *gone):
         if finding.severity is Severity.NOTE:
             continue
@@ -107,8 +110,23 @@ def advice_for(
         for step in fix.steps if fix else ():
             if step.kind in kinds:
                 _add(found, finding, fix, step)
+                if step.kind is StepKind.INSTALL:
+                    items[step.kind, step.text] = frozenset(step.items)
+    _without_parts(found, items)
     order = list(ActionKind)
     yield from sorted(found.values(), key=lambda action: order.index(action.kind))
+
+
+def _without_parts(
+    found: dict[tuple[StepKind, str], Action], items: dict[tuple[StepKind, str], frozenset[str]]
+) -> None:
+    """Leave out the installations that another one does as well, which is for both then."""
+    for part, some in items.items():
+        whole = next((key for key, more in items.items() if some < more and key in found), None)
+        if whole is not None:
+            both = (*found[whole].findings, *found.pop(part).findings)
+            told = tuple(dict.fromkeys(both))
+            found[whole] = msgspec.structs.replace(found[whole], findings=told)
 
 
 def _by_hand(

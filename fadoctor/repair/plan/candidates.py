@@ -13,7 +13,7 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import TORCH, TRITON
+from fadoctor.model.packages import PACKAGES, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.files import Files
@@ -28,6 +28,10 @@ from fadoctor.repair.plan.wheel_facts import known, text_of
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
+
+
+TRITON_WINDOWS = next(name for name in PACKAGES[TRITON] if name.endswith("-windows"))
+"""The distribution of triton for Windows, which somebody else than its authors builds."""
 
 
 class Candidates:
@@ -106,7 +110,12 @@ class Candidates:
         )
 
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
-        """Return the triton that the environment's torch requires, where it requires one."""
+        """Return the triton that the environment's torch requires, where it requires one.
+
+        On Windows torch requires none: there triton-windows, where it is installed, goes with it.
+        """
+        if text_of(environment, "triton.distribution") == TRITON_WINDOWS:
+            return self._triton_windows(environment)
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
         place = InstalledWhere(text_of(environment, "host.platform"))
         asked = (wanted, place.platform)
@@ -123,6 +132,19 @@ class Candidates:
             found.sort(key=lambda choice: version_key(choice.version), reverse=True)
             self._triton[asked] = tuple(found)
         return self._triton.get(asked, ())
+
+    def _triton_windows(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the newest triton-windows for the torch and the Python that are here."""
+        torch = version_part(text_of(environment, "torch.version"), "minor")
+        found = [
+            _triton(version, row, TRITON_WINDOWS)
+            for row in self.tables["triton-windows-releases"].rows
+            for version in cell_words(row["version"])
+            if torch in cell_words(row["torch_minors"])
+            and python_of(environment) in cell_words(row["python"])
+        ]
+        newest = sorted(found, key=lambda choice: version_key(choice.version))
+        return tuple(newest[-1:])
 
     def flash_attn(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the files that load beside the environment's torch, newest first."""
@@ -151,11 +173,11 @@ def torch_requires(release: Row, platform: str, python: str) -> dict[str, str]:
     return {TRITON: pin}
 
 
-def _triton(version: str, row: Row) -> Choice:
-    facts = released(TRITON, version)
+def _triton(version: str, row: Row, name: str = PACKAGES[TRITON][0]) -> Choice:
+    facts = released(TRITON, version, distribution=name)
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
-    return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"triton=={version}", facts=facts)
+    return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"{name}=={version}", facts=facts)
 
 
 def _at_distance(choice: Choice, here: str | None) -> Choice:

@@ -60,8 +60,10 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def distribution(self) -> str:
-        """The distribution that it installs or removes, by the catalogue."""
-        return distribution_of(self.package)
+        """The distribution that it installs or removes: by its requirement, or the usual one."""
+        names = PACKAGES.get(self.package, ())
+        others = (name for name in names[1:] if self.requirement.startswith(f"{name}=="))
+        return next(others, distribution_of(self.package))
 
 
 def keep(package: str) -> Choice:

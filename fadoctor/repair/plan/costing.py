@@ -35,7 +35,7 @@ _OTHER_RELEASE = 2
 """The distance from which on a torch is another release."""
 
 
-class Node(msgspec.Struct, frozen=True):
+class PartialState(msgspec.Struct, frozen=True):
     """A partial state, judged as far as its packages are decided."""
 
     state: State
@@ -81,7 +81,7 @@ class Costs:
             bound.added + (choice.package not in self.problem.there),
         )
 
-    def of(self, node: Node) -> Cost:
+    def of(self, node: PartialState) -> Cost:
         """Return the least that a state can come to, once the other packages are decided."""
         problem, state = self.problem, node.state
         several = len(problem.gpus) > 1
@@ -113,7 +113,7 @@ class Costs:
             added=len(changes) - replaced,
         )
 
-    def _is_excused(self, node: Node, verdicts: list[Verdict], each: Judgement) -> bool:
+    def _is_excused(self, node: PartialState, verdicts: list[Verdict], each: Judgement) -> bool:
         """Return whether what fails on one GPU works, or may come to work, on another."""
         problem = self.problem
         if not problem.may_be_excused(verdicts, each):
@@ -121,7 +121,7 @@ class Costs:
         undecided = problem.cells.concerned(each).difference(node.outlooks)
         return bool(undecided) or problem.is_excused(verdicts, each)
 
-    def _missed(self, node: Node) -> Answer:
+    def _missed(self, node: PartialState) -> Answer:
         """Return what is missed already; of undecided backends what no further choice can mend."""
         wishes, outlooks = self.problem.wishes, node.outlooks
         decided = [backend for backend in self.telling if backend in outlooks]

@@ -144,6 +144,7 @@ def _refused(
     free = {TORCH}
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers = company.problem.session.candidates.helpers
+    old = {*PACKAGES, *mapping_of(company.problem.environment.fact("packages.installed"))}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     for asker in open_:  # what comes in place of something asks for others itself
         for name, specifier in _asked_by(company, state, followers, asker):
@@ -155,7 +156,7 @@ def _refused(
             found = _in_place(company, state, name, specifier)
             followers.update({choice.package: choice for choice in found})
             open_ += found
-            if asker.package in free:
+            if asker.package in free or asker.package not in old:
                 free.update(choice.package for choice in found)
             if not found:
                 broken.append(Violation(asker.distribution, name, specifier, there[name]))
@@ -170,7 +171,13 @@ def _asked_by(
         return
     there = mapping_of(company.environment.fact("packages.installed"))
     helpers = company.problem.session.candidates.helpers
-    decided = {*state, *company.problem.wishes.kept}
+    # what is left as missing comes along all the same
+    decided = {
+        name
+        for name, choice in state.items()
+        if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
+    }
+    decided |= company.problem.wishes.kept
     for name, specifier in helpers.declared(asker.distribution, asker.version).items():
         package = package_of(name, name)
         is_met = name in there and accepts(specifier, there[name])

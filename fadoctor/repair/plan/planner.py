@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.judging.diagnose import Prognosis, foresee, is_without_stack
+from fadoctor.judging.diagnose import Prognosis, foresee
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_apart
@@ -16,7 +16,6 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
-from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.actions import Writer
 from fadoctor.repair.plan.advice import advice_for, changes_one_of, variable_actions
 from fadoctor.repair.plan.advice_proof import FixProver
@@ -25,13 +24,12 @@ from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
 from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect, is_windows
-from fadoctor.repair.plan.domain import is_of_another_vendor
 from fadoctor.repair.plan.hopes import hoping
 from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
 from fadoctor.repair.plan.lessons import Lessons
+from fadoctor.repair.plan.notes import is_advice_only, notes_of, unseen_notes
 from fadoctor.repair.plan.problem import Base, Problem, Session
 from fadoctor.repair.plan.proof import prove
-from fadoctor.repair.plan.refusals import instead_notes
 from fadoctor.repair.plan.requirements import with_extras
 from fadoctor.repair.plan.rocm_torch import rocm_choices
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
@@ -203,7 +201,7 @@ class _Planning:
                 left,
                 changes,
                 self._holds(after, assessment),
-                commands=self._is_advice_only,
+                commands=is_advice_only(self.problem),
             ),
         )
         explains = explains and not self.unread
@@ -221,7 +219,10 @@ class _Planning:
             conflicts=conflicts,
             alternatives=alternatives,
             wishes=describe(self.wishes),
-            notes=(*self._notes(solution, proof), *self._unseen(actions, outcome)),
+            notes=(
+                *notes_of(self.problem, solution, proof, unread=self.unread),
+                *unseen_notes(self.problem, actions, outcome, self.undecided),
+            ),
             assumed=self.assumed,
             rule_errors=self.broken_rules,
             windows=is_windows(self.problem.environment),
@@ -241,15 +242,6 @@ class _Planning:
         kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
         return lambda finding, fix: not changes_one_of(fix, kept) and prover().holds(finding, fix)
 
-    @property
-    def _is_advice_only(self) -> bool:
-        """Whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
-        build = self.problem.environment.fact("torch.build")
-        is_rocm = isinstance(build, Known) and build.value == "rocm"
-        return self.problem.is_foreign or (
-            is_rocm and not is_of_another_vendor(self.problem.environment)
-        )
-
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
         return found_ids(self.findings) - found_ids(after.findings)
@@ -266,53 +258,6 @@ class _Planning:
         wished = (*self.wishes.cells, *self.wishes.hopeless)
         missed = [cell for cell in wished if answer_for(self.wishes, cell, best) == FAILS]
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)
-
-    def _notes(self, solution: Solution, proof: Proof) -> Iterable[str]:
-        if origin := self.session.knowledge.origin:
-            yield f"rules {rules_version(self.session.knowledge.version, origin)}"
-        if not solution.complete:
-            yield "the search was cut off: a smaller change may exist"
-        if self.unread:
-            yield "the packages that are hidden were not read: run fadoctor again afterwards"
-        yield from self._beyond_tables(solution, proof)
-        yield from instead_notes(self.problem, proof)
-        for choice in solution.changes:
-            made_by = self.problem.environment.fact(f"{choice.package}.installer")
-            if isinstance(made_by, Known) and made_by.value == "conda":
-                name = choice.distribution
-                yield f"{name} was installed by conda: remove it with `conda remove` first"
-        seen, here = (self.problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
-        if isinstance(seen, Known) and seen.value == 0:
-            hidden = isinstance(here, Known) and here.value
-            why = "programs see no GPU here" if hidden else "there is no GPU here"
-            yield f"{why}: the plan has and proves no package that needs one"
-
-    def _beyond_tables(self, solution: Solution, proof: Proof) -> Iterable[str]:
-        """Say why little was planned where the tables have nothing for this GPU or platform."""
-        if self._is_advice_only:
-            if not solution.changes:
-                yield "no packages are planned for AMD's GPUs: use the commands that rules advise"
-        elif (proof.missed or proof.errors) and self.problem.is_left_to_jetpack:
-            yield (
-                "PyPI and pytorch.org have no known torch build for this Jetson: "
-                "NVIDIA names the builds for each JetPack, to be installed by hand"
-            )
-        elif proof.missed and self.problem.gpus and self.problem.is_beyond_tables:
-            where = self.problem.platform
-            yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
-
-    def _unseen(self, actions: tuple[Action, ...], outcome: PlanOutcome) -> Iterable[str]:
-        """Say what was not seen where little is to be done: it may be why."""
-        if outcome is PlanOutcome.REPAIRS or any(action.is_step for action in actions):
-            return
-        if outcome is PlanOutcome.NOTHING and is_without_stack(self.problem.environment):
-            yield (
-                "none of the packages that fadoctor checks is installed here: "
-                "`--want flash-attn` plans what to install"
-            )
-        if self.undecided:
-            rules = "1 rule" if self.undecided == 1 else f"{self.undecided} rules"
-            yield f"{rules} could not be decided: `fadoctor check` says why"
 
 
 def outcome_of(

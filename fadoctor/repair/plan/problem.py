@@ -274,6 +274,12 @@ class Problem:
         return jetson and bool(self.gpus) and not self.session.candidates.torch(self.environment)
 
     @property
+    def has_no_index(self) -> bool:
+        """Whether the tables have PyPI's builds of torch for this platform, and no others."""
+        found = self.session.candidates.torch(self.environment)
+        return bool(found) and not any(choice.index for choice in found)
+
+    @property
     def platform(self) -> str:
         """The platform that is planned for, "" where it is not known."""
         return fact_text(self.environment.fact("host.platform"), "")

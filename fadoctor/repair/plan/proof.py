@@ -13,6 +13,7 @@ from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
+from fadoctor.repair.plan.left_behind import left_behind
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
@@ -44,11 +45,13 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
         f"{gpu.partition(' ')[0]} {backend.value} {dtype.value}"
         for gpu, backend, dtype in problem.worked - working
     )
-    broken = [
-        each.text
+    unmet = [
+        each
         for each in violations(after, problem.requirements(after))
         if (each.distribution, each.needs) not in problem.broken_before
     ]
+    orphans = left_behind(problem, after) if unmet else ()
+    broken = [each.text for each in unmet if each.distribution not in orphans]
     proof = Proof(
         errors=tuple(sorted(errors)),
         by_setting=tuple(sorted(excused)),

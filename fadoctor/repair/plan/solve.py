@@ -13,7 +13,7 @@ from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.cost import Cost
-from fadoctor.repair.plan.costing import Costs, Node
+from fadoctor.repair.plan.costing import Costs, PartialState
 from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
@@ -160,9 +160,9 @@ class _Search:
             if name in problem.offers or (key in problem.packages and not is_met):
                 yield key
 
-    def _root(self) -> Node:
+    def _root(self) -> PartialState:
         """Judge the state in which nothing is decided."""
-        nothing = Node({}, self.problem.environment, (), {})
+        nothing = PartialState({}, self.problem.environment, (), {})
         fresh = self._fresh(self.problem.environment, 0, Cost())
         return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
 
@@ -186,12 +186,12 @@ class _Search:
 
     def _judged(
         self,
-        before: Node,
+        before: PartialState,
         state: State,
         environment: Environment,
         quarrels: int,
         fresh: list[Judgement],
-    ) -> Node:
+    ) -> PartialState:
         """Judge a partial state that follows another one; `fresh`: what is told since."""
         depth = len(state)
         problem = self.problem
@@ -200,10 +200,10 @@ class _Search:
             (before.environment, before.outlooks), environment, (telling, fresh),
             self.backends[depth],
         ) if problem.gpus else {}  # fmt: skip
-        node = Node(state, environment, telling, outlooks, before.quarrels + quarrels)
+        node = PartialState(state, environment, telling, outlooks, before.quarrels + quarrels)
         return msgspec.structs.replace(node, bound=self.costs.of(node))
 
-    def _descend(self, node: Node) -> None:
+    def _descend(self, node: PartialState) -> None:
         """Decide the next package: as it is where that does no harm, then the most promising."""
         if not self._can_win(node.bound) or (self.gives_up and self.nodes >= self.limit):
             return
@@ -229,7 +229,7 @@ class _Search:
         for child in chain(children, promising):
             self._descend(child)
 
-    def _promise(self, node: Node) -> Cost:
+    def _promise(self, node: PartialState) -> Cost:
         """Return what a state is likely to cost: what refuses its choices has to follow."""
         frameworks, others = self.strain.of(node.state)
         bound = node.bound
@@ -238,12 +238,14 @@ class _Search:
         errors, changed = bound.errors + frameworks, bound.changed + others
         return msgspec.structs.replace(bound, errors=errors, changed=changed)
 
-    def _domain(self, package: str, node: Node) -> list[Choice]:
+    def _domain(self, package: str, node: PartialState) -> list[Choice]:
         if package not in self.relevant:
             return [keep(package)]  # whatever is wrong with it does not matter
         return self.problem.domain(package, node.environment, node.state)
 
-    def _children(self, node: Node, package: str, choices: Iterable[Choice]) -> Iterator[Node]:
+    def _children(
+        self, node: PartialState, package: str, choices: Iterable[Choice]
+    ) -> Iterator[PartialState]:
         """Yield the states after one more choice that may come to win."""
         for choice in choices:
             least = self.costs.at_least(node.bound, choice)
@@ -263,7 +265,7 @@ class _Search:
             return False
         return self.best is None or cost < self.best.cost
 
-    def _finish(self, node: Node) -> None:
+    def _finish(self, node: PartialState) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
         self.nodes += self.step - 1
         found = aftermath(self.problem, node.state, node.environment)

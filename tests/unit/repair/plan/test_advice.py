@@ -68,3 +68,24 @@ def test_an_error_that_only_packages_repair_is_advice_too() -> None:
     assert changes_one_of(again, ["transformers"])
     assert not changes_one_of(again, ["torch"])
     assert not changes_one_of(OTHER, ["torch"])
+
+
+def test_what_another_command_installs_as_well_is_told_once() -> None:
+    """Seen: three commands by hand, of which the longest did what the others did."""
+
+    def installs(name: str, *items: str) -> Finding:
+        text = " ".join(("pip install", *items))
+        step = Step(StepKind.INSTALL, text, items=items)
+        fix = Fix("bring", "Bring it", Safety.SAFE, (step,))
+        return msgspec.structs.replace(LEFT, rule_id=name, fixes=(fix,), fingerprint=name,
+                                       severity=Severity.WARNING)  # fmt: skip
+
+    part = installs("a-part", "numpy==2.2.6")
+    whole = installs("a-whole", "numpy==2.2.6", "sympy==1.14.0")
+    other = installs("another", "einops==0.8.2")
+    left = [part, whole, other]
+    found = list(advice_for(left, left, (), lambda _, __: True))
+    assert [each.text for each in found] == [
+        "pip install numpy==2.2.6 sympy==1.14.0", "pip install einops==0.8.2"
+    ]  # fmt: skip
+    assert found[0].findings == ("a-whole", "a-part")

@@ -18,6 +18,7 @@ from fadoctor.repair.plan.problem import Session
 from fadoctor.repair.plan.released import accepts
 from fadoctor.report.plan_text import render
 from fadoctor.sources.targets.derived import derive
+from tests.states.sequences import on_platform
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import plan, session, with_package
@@ -470,3 +471,13 @@ def test_two_that_exclude_each_other_by_a_third_package_are_not_planned_together
     assert not {"vllm", "unsloth"} <= chosen
     alone = plan(start("empty", A100), want=("vllm==0.19.1",))
     assert "vllm" in {change.distribution for change in alone.changes}
+
+
+def test_builds_that_only_pytorchs_index_has_are_said_to_be_possible() -> None:
+    """For aarch64 the tables have PyPI's builds alone, which need a newer driver."""
+    there = on_platform(start("empty", ("NVIDIA GH200 480GB", "9.0", "560.35.03")), "linux_aarch64")
+    found = plan(there, want=("vllm",))
+    assert found.proof.missed
+    assert any("PyTorch's index may have" in note for note in found.notes)
+    on_x86 = plan(start("empty", ("Tesla K80", "3.7", "560.35.03")), want=("vllm",))
+    assert not any("PyTorch's index may have" in note for note in on_x86.notes)

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known
+from fadoctor.repair.plan.choice import keep
+from fadoctor.repair.plan.follow_ups import aftermath
+from fadoctor.repair.plan.offers import offer
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
-from tests.unit.repair.plan.problems import plan, session, with_package
+from tests.unit.repair.plan.problems import plan, problem, session, with_package
 from tests.unit.repair.plan.test_planner import changed
 
 if TYPE_CHECKING:
@@ -102,3 +105,17 @@ def test_what_comes_new_moves_what_is_there_by_name() -> None:
     assert after["unsloth"] == "2025.11.4"
     assert after["fsspec"] == "<=2025.9.0,>=2023.1.0"
     assert "datasets" not in after
+
+
+def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
+    """numba was missing, and takes no numpy after its time: vLLM moved to be rid of the two."""
+    there = _with(start("vLLM", H100), numpy="2.5.5")
+    made = problem(there)
+    numba = offer("numba==0.61.2")
+    assert numba is not None
+    state = {**{name: keep(name) for name in made.packages}, "numba": numba}
+    found = aftermath(made, state, made.session.post.after(made.environment, [numba]))
+    assert [each.requirement for each in found.followers if each.distribution == "numpy"] == [
+        "numpy<2.3,>=1.24"
+    ]
+    assert found.replaced == 0

@@ -1,0 +1,53 @@
+"""On Windows somebody else publishes triton: it goes with a torch, and moves with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.plan import ActionKind
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
+from fadoctor.sources.targets.derived import derive
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import golden, plan, session, without
+from tests.unit.repair.plan.test_planner import changed
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
+
+
+def _windows(torch: str, triton: str, gpu: str = "8.9") -> Environment:
+    there = golden("linux-a100-healthy", host__os="windows", host__platform="win_amd64",
+                   host__glibc=None, torch__version=torch, torch__build=torch.partition("+")[2],
+                   torch__cuda="12.4", torch__requires={}, python__version="3.12.4",
+                   triton__version=triton, triton__distribution="triton-windows")  # fmt: skip
+    capability = {"gpu[0].compute_capability": fact_of(gpu)}
+    there = msgspec.structs.replace(there, facts={**there.facts, **capability})
+    return derive(without(there, "flash_attn"), session().matrix)
+
+
+def test_the_one_of_this_torch_comes_in_place_of_another() -> None:
+    assert changed(plan(_windows("2.6.0+cu124", "3.3.1.post19"))) == {
+        "triton-windows": "3.2.0.post21"
+    }
+
+
+def test_the_right_one_stays() -> None:
+    assert changed(plan(_windows("2.6.0+cu124", "3.2.0.post21"))) == {}
+
+
+def test_it_moves_with_torch_and_comes_from_pypi() -> None:
+    found = plan(_windows("2.6.0+cu124", "3.2.0.post21", gpu="12.0"))
+    after = changed(found)
+    assert after["torch"].endswith(("cu128", "cu129", "cu130"))
+    assert after["triton-windows"].endswith(("post21", "post24", "post26"))
+    [install] = [each for each in found.actions if each.kind is ActionKind.INSTALL]
+    assert "--extra-index-url" in install.argv
+    assert "--index-url" not in install.argv
+
+
+def test_a_choice_is_of_the_distribution_that_it_installs() -> None:
+    asked = "triton-windows==3.2.0.post21"
+    assert Choice("triton", ChoiceKind.INSTALL, requirement=asked).distribution == "triton-windows"
+    assert remove("triton").distribution == "triton"
