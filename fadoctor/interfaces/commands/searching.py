@@ -18,7 +18,7 @@ NOTHING = "No page of a rule has any of these words.\n"
 
 def near(text: str, count: int) -> tuple[Near, ...]:
     """Return the nearest pages; none where no page has any of the words."""
-    return PageIndex(load_pages(load_knowledge()).pages).near(text, count)
+    return PageIndex(load_pages(load_knowledge()).index).near(text, count)
 
 
 def render(found: tuple[Near, ...]) -> str:

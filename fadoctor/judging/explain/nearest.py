@@ -1,7 +1,7 @@
 """An index over the program's own pages of rules, for words that no rule recognises.
 
-The order is that of BM25: rare words count most, long pages less. It says what is near, never what
-is wrong: nothing that it finds is a finding.
+It says what is near, never what is wrong: nothing that it finds is a finding. Texts about other
+things are as near to some page as those that are about it.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.suite import cases_of, is_log, outcome_of
-from fadoctor.judging.explain.words import plain_words
-from fadoctor.model.finding import Outcome
+from fadoctor.judging.explain.page_words import places, rarity, terms
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from fadoctor.judging.engine.suite import RuleFile, Suite
+    from fadoctor.judging.explain.page_words import Index
+    from fadoctor.model.rule import Knowledge
 
-K1, B = 1.4, 0.6
-"""How fast a word that repeats stops counting, and how much long pages lose."""
+NEAREST = "The nearest pages of rules, which may be about something else:"
+DECIDES = "What decides on"
+QUESTIONS = "page-questions"
 
-MOST = 600
-"""Words of one page that are kept, the most frequent first."""
+AHEAD = 1.2
+"""How many times as near as the next page the nearest one is, for its question to be asked."""
 
-_COMMON = frozenset({
-    "the", "and", "for", "that", "with", "this", "from", "are", "was", "has", "have", "but",
-    "its", "not", "you", "can", "which", "when", "what", "one", "all", "any", "where", "into",
-    "out", "than", "then", "them", "they", "there", "here", "does", "did", "will", "would",
-    "other", "only", "also", "most", "recent", "call", "last", "line", "file", "in", "of", "to",
-    "is", "it", "on", "by", "as", "or", "an", "be", "at", "if",
-})  # fmt: skip
+ENDS = 40
+"""Lines at the beginning and at the end of a long text that are asked about."""
 
+LOUD = 2
+"""How often a line counts that complains."""
 
-class Page(msgspec.Struct, frozen=True):
-    """The words of one rule's page, and how often each stands there."""
+LONGEST = 400
+"""Characters of a line that count."""
 
-    rule: str
-    title: str
-    words: dict[str, int]
+# Error. can't. 无法, 不, 没, 报错, 错误. エラー, ない. не. 오류, 안.
+_COMPLAINS = compiled(
+    r"(?i)error|exception|fail|cannot|can.?t\b|\bnot\b|unable|unsupported|fatal|missing|crash"
+    r"|\u65e0\u6cd5|\u4e0d|\u6ca1|\u62a5\u9519|\u9519\u8bef|\u30a8\u30e9\u30fc|\u306a\u3044"
+    r"|\b\u043d\u0435\b|\uc624\ub958"
+)
 
 
 class Near(msgspec.Struct, frozen=True):
@@ -53,76 +53,60 @@ class Near(msgspec.Struct, frozen=True):
     score: float
 
 
-def pages_of(suite: Suite) -> Iterator[Page]:
-    """Yield the page of each rule: its texts count, and the logs of its cases."""
-    for file in suite.rules().values():
-        yield Page(file.rule.id, file.rule.title, dict(_count(file).most_common(MOST)))
-
-
-def _count(file: RuleFile) -> Counter[str]:
-    rule = file.rule
-    count: Counter[str] = Counter()
-    for text, times in (
-        (rule.title, 3), (rule.id.replace("-", " "), 3), (rule.message, 1), (rule.why, 1),
-    ):  # fmt: skip
-        _add(count, text, times)
-    for fix in rule.fixes:
-        _add(count, fix.title, 1)
-    for symptom in rule.symptoms:
-        _add(count, f"{symptom.anchor} {symptom.message}", 1)
-    for raw in cases_of(file):
-        if is_log(raw) and outcome_of(raw) is Outcome.FAIL:
-            _add(count, str(raw.get("log", "")), 1)
-    return count
-
-
-def _add(count: Counter[str], text: str, times: int) -> None:
-    for word in plain_words(text):
-        if word not in _COMMON:
-            count[word] += times
-
-
 def asked_by(lines: Sequence[str]) -> str:
     """Return the part of a text that says most of what is asked: what complains, and its ends."""
-    if len(lines) <= 2 * ENDS:
-        return "\n".join(lines)
-    loud = [line for line in lines if _COMPLAINS.search(line)]
-    return "\n".join((*lines[:ENDS], *loud[-ENDS:], *lines[-ENDS:]))
+    loud = [line for line in lines if _COMPLAINS.search(line)][-ENDS:]
+    ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
+    return "\n".join(line[:LONGEST] for line in (*ends, *loud * (LOUD - 1)))
 
 
-ENDS = 40
-"""Lines at the beginning and at the end of a long text that are asked about."""
+def notes_near(texts: Sequence[str], index: Index, knowledge: Knowledge) -> list[str]:
+    """Return a sentence that names the pages of rules nearest to a text; none where none is.
 
-_COMPLAINS = compiled(r"(?i)error|exception|failed|cannot|not found|unsupported|fatal")
+    Where one is clearly ahead and the text complains, a second one asks what decides.
+    """
+    near = PageIndex(index).near(asked_by(texts))
+    if not near:
+        return []
+    names = ", ".join(each.rule for each in near)
+    notes = [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."]
+    if (question := question_of(near, knowledge)) and complains(texts):
+        notes.append(f"{DECIDES} {near[0].rule}: {question}")
+    return notes
+
+
+def complains(lines: Sequence[str]) -> bool:
+    """Return whether some line says that something goes wrong."""
+    return any(_COMPLAINS.search(line) for line in lines)
+
+
+def question_of(near: Sequence[Near], knowledge: Knowledge) -> str:
+    """Return what decides on the nearest page, where it is clearly ahead of the next one."""
+    if len(near) < 2 or near[0].score < AHEAD * near[1].score:
+        return ""
+    table = knowledge.tables.get(QUESTIONS)
+    rows = table.rows if table is not None else ()
+    found = (str(row["question"]) for row in rows if row["page"] == near[0].rule)
+    return next(found, "")
 
 
 class PageIndex:
     """Pages by their words."""
 
-    def __init__(self, pages: Iterable[Page]) -> None:
-        """Take the pages."""
-        self._pages = tuple(pages)
-        self._sizes = tuple(sum(page.words.values()) for page in self._pages)
-        self._mean = sum(self._sizes) / max(1, len(self._sizes))
-        self._places: dict[str, list[int]] = {}
-        for place, page in enumerate(self._pages):
-            for word in page.words:
-                self._places.setdefault(word, []).append(place)
+    def __init__(self, index: Index) -> None:
+        """Take the index."""
+        self._index = index
 
     def near(self, text: str, most: int = 3) -> tuple[Near, ...]:
         """Return the pages that are nearest to a text, the nearest first."""
+        pages = self._index.pages
         scores: dict[int, float] = {}
-        for word in sorted(set(plain_words(text)) - _COMMON):
-            places = self._places.get(word, ())
-            if not places:
-                continue
-            weight = math.log(1 + (len(self._pages) - len(places) + 0.5) / (len(places) + 0.5))
-            for place in places:
-                times = self._pages[place].words[word]
-                long = K1 * (1 - B + B * self._sizes[place] / self._mean)
-                scores[place] = scores.get(place, 0.0) + weight * times * (K1 + 1) / (times + long)
-        best = sorted(scores, key=lambda place: (-scores[place], self._pages[place].rule))[:most]
+        for word, times in sorted(Counter(terms(text)).items()):
+            found = tuple(places(self._index.words.get(word, b"")))
+            asked = (1 + math.log(times)) * rarity(len(found), len(pages))
+            for place, weight in found:
+                scores[place] = scores.get(place, 0.0) + asked * weight
+        best = sorted(scores, key=lambda place: (-scores[place], pages[place].rule))[:most]
         return tuple(
-            Near(self._pages[place].rule, self._pages[place].title, round(scores[place], 3))
-            for place in best
+            Near(pages[place].rule, pages[place].title, round(scores[place], 3)) for place in best
         )

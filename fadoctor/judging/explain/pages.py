@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.suite import load_suite
-from fadoctor.judging.explain.nearest import Page, pages_of
+from fadoctor.judging.explain.page_words import Index, index_of
 from fadoctor.judging.explain.tolerant import Tolerant
 from fadoctor.judging.explain.wordings import Wording, wordings_of
 from fadoctor.knowledge.matrix.load import COMPILED, compiled_in_use, is_checkout
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 FILE = "pages.json"
-FORM = "form 15"
+FORM = "form 16"
 
 
 class Pages(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Pages(msgspec.Struct, frozen=True):
 
     stamp: str
     wordings: tuple[Wording, ...] = ()
-    pages: tuple[Page, ...] = ()
+    index: Index = Index()
 
 
 def load_pages(knowledge: Knowledge) -> Pages:
@@ -62,7 +62,7 @@ def tolerant_of(wordings: tuple[Wording, ...]) -> Tolerant:
 def write_pages(folder: Path) -> Pages:
     """Compile the pages of the shipped rules into a folder."""
     suite = load_suite()
-    pages = Pages(_stamp(suite.knowledge), tuple(wordings_of(suite)), tuple(pages_of(suite)))
+    pages = Pages(_stamp(suite.knowledge), tuple(wordings_of(suite)), index_of(suite))
     with suppress(OSError):
         temporary = folder / f"{FILE}.{os.getpid()}"
         temporary.write_bytes(msgspec.json.encode(pages))

@@ -7,26 +7,32 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.judging.explain.explain import NEAREST, explain, read_log
-from fadoctor.judging.explain.nearest import Page, PageIndex, asked_by
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.nearest import (
+    DECIDES,
+    NEAREST,
+    QUESTIONS,
+    Near,
+    PageIndex,
+    asked_by,
+    question_of,
+)
+from fadoctor.judging.explain.page_words import Page, packed, vectors
 from fadoctor.judging.explain.pages import load_pages
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
-PAGES = (
-    Page("a", "A", {"rotary": 3, "kernel": 1}),
-    Page("b", "B", {"kernel": 5}),
-    Page("c", "C", {"driver": 2, "kernel": 1, "old": 1}),
-)
+TEXTS = {"a": ["rotary kernel"], "b": ["kernel kernel"], "c": ["driver old kernel"]}
+INDEX = packed((Page(name, name.upper()), vector) for name, vector in vectors(TEXTS).items())
 
 
 def test_rare_words_count_most() -> None:
-    near = PageIndex(PAGES).near("the rotary kernel")
+    near = PageIndex(INDEX).near("the rotary kernel")
     assert [each.rule for each in near] == ["a", "b", "c"]
-    assert [each.rule for each in PageIndex(PAGES).near("DRIVER too old")] == ["c"]
-    assert PageIndex(PAGES).near("of the with") == ()
-    assert PageIndex(PAGES).near("") == ()
+    assert [each.rule for each in PageIndex(INDEX).near("DRIVER too old")] == ["c"]
+    assert PageIndex(INDEX).near("of the with") == ()
+    assert PageIndex(INDEX).near("") == ()
 
 
 def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
@@ -44,12 +50,14 @@ def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
         ("undefined symbol nccl", "abi-undefined-symbol-nccl"),
         ("sliding window softcap argument of flash attention", "fa-kwarg-too-old"),
         ("driver too old for CUDA", "driver-too-old"),
+        ("系统的glibc版本太低", "glibc-too-old"),
+        ("RTX 5090 has no kernels in this torch", "torch-arch-unsupported"),
     ],
 )
 def test_shipped_pages(knowledge: Knowledge, text: str, rule_id: str) -> None:
-    pages = load_pages(knowledge).pages
-    assert len(pages) == len(knowledge.rules)
-    assert rule_id in {each.rule for each in PageIndex(pages).near(text)}
+    index = load_pages(knowledge).index
+    assert len(index.pages) == len(knowledge.rules)
+    assert rule_id in {each.rule for each in PageIndex(index).near(text)}
 
 
 def test_what_is_not_recognised_is_told_with_pages(knowledge: Knowledge) -> None:
@@ -61,3 +69,30 @@ def test_what_is_not_recognised_is_told_with_pages(knowledge: Knowledge) -> None
 
     assert any(note.startswith(NEAREST) for note in notes("My flash-attn gives odd numbers.\n"))
     assert notes("Dear all, lunch is at noon.\n") == ()
+
+
+def test_the_question_of_a_page_is_asked_where_it_is_clearly_ahead(knowledge: Knowledge) -> None:
+    first, next_ = Near("driver-too-old", "", 6.0), Near("torch-cpu-only", "", 5.5)
+    assert question_of((first, next_), knowledge) == ""
+    far = (first, Near("torch-cpu-only", "", 2.0))
+    assert question_of(far, knowledge).startswith("Which driver")
+    assert question_of((Near("no-such-rule", "", 6.0), far[1]), knowledge) == ""
+    assert question_of(far[:1], knowledge) == ""
+
+
+def test_the_question_is_told_of_what_complains(knowledge: Knowledge) -> None:
+    def notes(log: str) -> tuple[str, ...]:
+        reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+        return explain(reading, knowledge).notes
+
+    told = notes("The Fabric Manager of my H100 is odd, NVSwitch fails\n")
+    assert any(note.startswith(f"{DECIDES} fabric-manager-missing: Does `sys") for note in told)
+    quiet = notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
+    assert not any(note.startswith(DECIDES) for note in quiet)
+
+
+def test_each_question_belongs_to_a_rule_and_is_one(knowledge: Knowledge) -> None:
+    ids = {rule.id for rule in knowledge.rules}
+    rows = knowledge.tables[QUESTIONS].rows
+    assert {row["page"] for row in rows} <= ids
+    assert len({row["page"] for row in rows}) == len(rows)
