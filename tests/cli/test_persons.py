@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "persons"
 SCREEN = 24
-_PINNED = re.compile(r"((?:==|-)v?)\d+(?:\.\w+)+")
+_PINNED = re.compile(r"((?:==|-|\/v|torch|flash-attn )v?)\d+(?:\.\w+)+")
 """Lines of a terminal of usual size."""
 
 CONFIG = """\
