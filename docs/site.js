@@ -13,3 +13,10 @@ if (box) {
 }
 // The theme's dialog has no name for those who do not see it.
 document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");
+// The search splits Chinese words by itself. Kana and Hangul are told apart here, as they are in the index.
+const told = /[\u3040-\u30ff\uac00-\ud7af]/g;
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (message, ...rest) {
+  if (message && typeof message.data === "string") message = { ...message, data: message.data.replace(told, "$&\u200b") };
+  return post.call(this, message, ...rest);
+};

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fadoctor.judging.engine.case_examples import LogExample, log_examples
+from fadoctor.judging.engine.case_examples import LogExample, log_examples, translated_examples
 from fadoctor.judging.engine.suite import RuleFile, cases_of, is_log, outcome_of
 from fadoctor.model.finding import Outcome
 from fadoctor.report.page import Heading, Item, PageList, Spans, code, spans
@@ -33,11 +33,14 @@ _ABSENT = object()
 
 
 def messages_of(file: RuleFile, knowledge: Knowledge) -> tuple[LogExample, ...]:
-    """Return each message that shows a rule, verbatim, with what is said of it; none twice."""
+    """Return each message that shows a rule, verbatim, with what is said of it; none twice.
+
+    The forms in other languages come last: people search for what their own system says.
+    """
     found = log_examples(file, knowledge)
+    translated = translated_examples(file, knowledge)
     seen: dict[str, LogExample] = {}
-    for index in sorted(found):
-        example = found[index]
+    for example in (*(found[index] for index in sorted(found)), *translated):
         line = _cut(example.line)
         seen.setdefault(line.lower(), LogExample(line, example.message))
     return tuple(seen.values())

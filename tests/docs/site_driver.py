@@ -18,6 +18,17 @@ from playwright.sync_api import sync_playwright
 
 LIMIT_S = 90.0
 ERROR = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+TRANSLATED = (  # error 126 of Windows in Japanese, Korean and Russian
+    (
+        "\u6307\u5b9a\u3055\u308c\u305f\u30e2\u30b8\u30e5\u30fc\u30eb\u304c"
+        "\u898b\u3064\u304b\u308a\u307e\u305b\u3093"
+    ),
+    "\uc9c0\uc815\ub41c \ubaa8\ub4c8\uc744 \ucc3e\uc744 \uc218 \uc5c6\uc2b5\ub2c8\ub2e4",
+    (
+        "\u041d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d \u0443\u043a\u0430\u0437\u0430"
+        "\u043d\u043d\u044b\u0439 \u043c\u043e\u0434\u0443\u043b\u044c"
+    ),
+)
 RESULTS = (
     "[...document.querySelectorAll('.md-search-result__article h1')].map(each => each.innerText)"
 )
@@ -104,6 +115,7 @@ def main(chromium: str, site: str, pages: list[str]) -> None:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         found["message"] = searched(context, base, ERROR)
         found["chinese"] = searched(context, base, "\u4e0d\u652f\u6301")
+        found["translated"] = {words: searched(context, base, words)[:1] for words in TRANSLATED}
         if (Path(site) / "page" / "worker.js").is_file():
             found["home"] = answered(context, base)
         browser.close()

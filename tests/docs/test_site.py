@@ -90,7 +90,7 @@ def test_messages_are_searched_by_their_words_in_any_script(built: Path) -> None
     texts = " ".join(f"{each['title']} {each['text']}" for each in index["docs"])
     assert "FlashAttention only supports Ampere" in texts
     assert re.search("[\u4e00-\u9fff]\u200b", texts)
-    assert not re.search("[\u4e00-\u9fff]{2}", texts)
+    assert not re.search("[\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7af]{2}", texts)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +133,9 @@ def test_a_browser_finds_nothing_to_complain_of(seen: dict[str, Any]) -> None:
 def test_a_message_leads_to_its_cause(seen: dict[str, Any]) -> None:
     assert seen["message"][0] == "The GPU is too old for FlashAttention-2"
     assert "FlashAttention gets float32 tensors" in seen["chinese"]
+    first = {words: found[0] for words, found in seen["translated"].items() if found}
+    assert set(first.values()) == {"A DLL that an extension needs is missing on Windows"}, first
+    assert len(first) == len(seen["translated"])
 
 
 @pytest.mark.network

@@ -187,7 +187,7 @@ def run_cases(
     format_: formats.OutputFormat = formats.Format.TEXT,
     output: showing.Output = None,
 ) -> None:
-    """Run the cases that stand in the rules' own files; exit 1 where one fails."""
+    """Run the cases in the rules' own files; exit 1 if one fails."""
     from fadoctor.interfaces.cli.terminal import spinner
     from fadoctor.judging.engine.suite import load_suite, run_suite
     from fadoctor.report import suite_text

@@ -24,7 +24,7 @@ def search(
     format_: formats.OutputFormat = formats.Format.TEXT,
     output: showing.Output = None,
 ) -> None:
-    """Name the pages of rules that are nearest to some words, the nearest first."""
+    """Find the pages of rules that match some words, best first."""
     from fadoctor.interfaces.commands.searching import near, render, render_json
 
     text = " ".join(words)

@@ -54,6 +54,25 @@ def log_examples(file: RuleFile, knowledge: Knowledge) -> dict[int, LogExample]:
     return found
 
 
+def translated_examples(file: RuleFile, knowledge: Knowledge) -> list[LogExample]:
+    """Return the lines of the rule's own logs that a system wrote in another language."""
+    alone = msgspec.structs.replace(knowledge, rules=(file.rule,))
+    found: list[LogExample] = []
+    for raw in cases_of(file):
+        if is_log(raw) and outcome_of(raw) is Outcome.FAIL and _is_translated(str(raw["log"])):
+            with suppress(msgspec.ValidationError):
+                case = read_case(raw)
+                for match in Cases(alone).matcher(case).match(case.log)[:1]:
+                    line = _line_at(case.log, match.start)
+                    found += [LogExample(line, match.message)] if _is_translated(line) else []
+    return found
+
+
+def _is_translated(text: str) -> bool:
+    """Return whether letters other than English ones are in a text."""
+    return not text.isascii() and any(char.isalpha() and not char.isascii() for char in text)
+
+
 def _line_at(text: str, place: int) -> str:
     end = text.find("\n", place)
     return text[text.rfind("\n", 0, place) + 1 : end if end >= 0 else len(text)].strip()

@@ -449,3 +449,20 @@ def test_a_repair_for_certain_logs_comes_last(tmp_path: Path, full: dict[str, st
     lines = linked_markdown(tmp_path, "driver-behind", **{**full, "area__driver_behind": text})
     assert lines.index("content with it") < lines.index("Install a newer driver")
     assert "- offered only for logs that name the program or setting" in lines
+
+
+def test_a_page_has_the_message_as_each_system_says_it() -> None:
+    """A search for what a Japanese Windows says ended nowhere: the page had the English form."""
+    knowledge = load_knowledge()
+    files = load_suite().rules()
+    page = page_markdown.render(build_page("windows-dll-load", files, knowledge))
+    heading, _, others = page.partition("## Other forms of the message")
+    assert "could not be found" in heading
+    for part in (
+        "\u30e2\u30b8\u30e5\u30fc\u30eb",
+        "\u6a21\u5757",
+        "\ubaa8\ub4c8\uc744",
+        "\u043c\u043e\u0434\u0443\u043b\u044c",
+        "introuvable",
+    ):
+        assert part in others

@@ -25,7 +25,8 @@ Want = Annotated[
         "--want",
         metavar="NAME",
         autocompletion=proposals.wishes,
-        help="Must be there and work afterwards: flash-attn, fa3, hub-fa2, vllm. Repeatable.",
+        help="Package or backend that must work afterwards: flash-attn, fa3, hub-fa2, vllm. "
+        "Repeatable.",
         show_default=False,
     ),
 ]
