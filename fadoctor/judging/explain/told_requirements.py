@@ -46,6 +46,8 @@ _TAIL = compiled(
 )
 _WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = "requirement-unmet"
+_BOUND = frozenset({"torch", "flash-attn", "xformers", "triton"})
+"""Whose release a package of any name is compiled for, or calls without a promise."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -95,7 +97,9 @@ def _normal(name: str) -> str:
 
 def _is_of_stack(told: Told) -> bool:
     known = STACK | COMPANIONS
-    return told.package in known and told.needs in known | BYSTANDERS
+    if told.package not in known:
+        return told.is_certain and not told.is_missing and told.needs in _BOUND
+    return told.needs in known | BYSTANDERS
 
 
 def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFacts:
