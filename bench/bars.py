@@ -1,7 +1,9 @@
 """Bars of times, held against a baseline that was measured in the same run.
 
 A bar is what a machine may take that needs `UNIT_MS` for `work`. On a slower one, or a busy one, it
-is raised by as much. What is over a bar is said; a program ends with 1 at twice a bar.
+is raised by as much. What is over a bar is said; a program ends with 1 at twice a bar. Other work
+on the machine only adds to a time: what is over twice its bar is measured again, and the least
+counts.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ UNIT_MS = 10.0
 
 OVER = 2.0
 """How many bars stop a landing."""
+
+TRIES = 4
+"""How often a time is measured that is over so many bars."""
 
 _RECORD = {"name": "torch", "version": "2.13.0", "files": [f"torch/{n}.py" for n in range(40)]}
 _TEXT = json.dumps([_RECORD] * 40)
@@ -73,6 +78,16 @@ class Bars:
         state = "met" if measured_ms <= allowed else "MISSED"
         here = f" ({allowed:.0f} ms here)" if self.slowness > 1 else ""
         return f"bar {bar_ms:.0f} ms{here}: {state}"
+
+    def held(self, name: str, time_ms: Callable[[], float], bar_ms: float) -> tuple[float, str]:
+        """Measure a time until it is below twice its bar; return the least, and how it stands."""
+        least = float("inf")
+        for _ in range(TRIES):
+            least = min(least, time_ms())
+            self.measure()
+            if least <= OVER * bar_ms * self.slowness:
+                break
+        return least, self.told(name, least, bar_ms)
 
     def end(self) -> int:
         """Say what is over twice its bar; return the exit status."""

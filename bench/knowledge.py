@@ -167,10 +167,10 @@ def cloned(knowledge: Knowledge, copies: int) -> Knowledge:
 
 def show_loading(runs: int, bars: Bars) -> None:
     """Print what loading costs in this process, in its parts, and as a whole process."""
-    loading = median_ms(load_knowledge, runs)
+    measure = partial(median_ms, load_knowledge, runs)
+    loading, told = bars.held("loading", measure, LOADING_BAR_MS)
     data = (COMPILED / "knowledge.json").read_bytes()
     decoding = median_ms(lambda: msgspec.json.decode(data, type=Stamped), runs)
-    told = bars.told("loading", loading, LOADING_BAR_MS)
     print(f"load_knowledge()             {loading:8.2f} ms   {told}")
     print(f"  decoding {len(data) // 1024:4} KiB of JSON  {decoding:8.2f} ms")
     programs = {
@@ -189,8 +189,8 @@ def show_loading(runs: int, bars: Bars) -> None:
 def show_evaluating(knowledge: Knowledge, runs: int, bars: Bars) -> None:
     """Print what one environment costs, in its parts."""
     one = environment()
-    whole = median_ms(lambda: diagnose(one, knowledge), runs)
-    told = bars.told("evaluating", whole, EVALUATING_BAR_MS)
+    measure = partial(median_ms, partial(diagnose, one, knowledge), runs)
+    whole, told = bars.held("evaluating", measure, EVALUATING_BAR_MS)
     print(f"diagnose() one environment   {whole:8.2f} ms   {told}")
     assessment = judge(one, knowledge)
     kernels = Kernels(one, Matrix(knowledge.tables))

@@ -24,7 +24,8 @@ counts once for each release that was read, however often that was done.
 * *refreshed*: `python -m tools.refresh --all --write` read the release again and compared
   ([refreshing tables](refreshing-tables.md)).
 * *drawn*: a test drew the row by the day, and read its source: `python -m tools.refresh.drawn`,
-  and `tests/tools/test_drawn_names.py`.
+  `tests/tools/test_drawn_cells.py` and `tests/tools/test_drawn_names.py`.
+* *read*: `python -m tools.refresh.clones` read the files of a repository at each of its tags.
 * Rows that a program derives were read from the source when they were written. That is not counted.
 * No program holds a cell of a table without a figure. Its rows have references, and the last column
   says what they lead to:

@@ -38,8 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make the mark known."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(backend, dtype='bf16'): runs where fadoctor knows that this backend works with "
-        "this dtype on every GPU that is visible",
+        f"{_MARK}(backend, dtype='bf16'): runs where fadoctor can tell that this backend works "
+        "with this dtype on every GPU that is visible",
     )
 
 

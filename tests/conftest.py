@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections import Counter
 from contextlib import suppress
@@ -61,7 +62,24 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
+        _refuse_another_checkout()
         compileall.compile_dir(Path(__file__).parents[1] / "fadoctor", quiet=2, workers=1)
+
+
+def _refuse_another_checkout() -> None:
+    """End where programs that tests start would import the package of another checkout."""
+    ours = Path(__file__).parents[1] / "fadoctor" / "__init__.py"
+    program = [sys.executable, "-c", "import fadoctor; print(fadoctor.__file__)"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        program, check=False, capture_output=True, text=True, cwd=Path.home(), env=env
+    )
+    theirs = Path(done.stdout.strip())
+    if done.returncode == 0 and not ours.samefile(theirs):
+        raise pytest.UsageError(
+            f"these tests are of {ours.parent}, and {sys.executable} imports {theirs.parent}: "
+            "install this checkout, as README.md says"
+        )
 
 
 @pytest.hookimpl(wrapper=True)

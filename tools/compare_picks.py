@@ -155,7 +155,7 @@ _HELPERS = ("transformers", "accelerate", "peft", "trl", "bitsandbytes", "einops
 
 
 def listed(package: str) -> list[str]:
-    """Return the releases that the tables know of a package, oldest first."""
+    """Return the releases that the tables list of a package, oldest first."""
     table = _TABLES.get(package, "helper-releases")
     rows = yaml.safe_load((TABLES / f"{table}.yaml").read_text("utf-8"))["rows"]
     of_it = [row for row in rows if package in str(row.get("package", package)).split()]

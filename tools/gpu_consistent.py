@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.smoke_catalogue import compared
 from fadoctor.model.verdict import Backend, Dtype
+from tools import gpu_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ def within_run(run: Any) -> Iterator[str]:
         if count > 1:
             yield f"{key}: {count} cells of one name"
     for cell in cells:
-        said = [*_of_cell(cell), *_of_errors(cell)]
+        said = [*_of_cell(cell), *_of_errors(cell), *gpu_fields.of_cell(cell)]
         yield from (f"{_name(cell)}: {each}" for each in said)
     yield from _devices(cells)
     yield from _speeds([cell for cell in cells if cell.get("speed")])
@@ -92,6 +93,7 @@ def _patterns() -> dict[str, tuple[re.Pattern[str], ...]]:
     }
 
 
+@cache
 def _is_told_otherwise(rule_id: str, detail: str) -> bool:
     """Return whether a text has the words of other rules, and none of its own."""
     known = _patterns()

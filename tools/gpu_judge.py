@@ -20,7 +20,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.verdict import Dtype
 from fadoctor.proof.smoke.limits import read_limits
 from fadoctor.sources.targets.gpu_name import gpus_by_key, key_of
-from tools import gpu_consistent, gpu_faults, gpu_trace
+from tools import gpu_across, gpu_consistent, gpu_faults, gpu_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 RUNS = ("smoke-default.json", "smoke-thorough.json")
 SDPA = ("sdpa-flash", "sdpa-efficient", "sdpa-cudnn", "sdpa-math")
 DTYPES = ("bf16", "fp16", "fp32")
+_SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
 MIXED = "sdpa-mixed-qkv-dtype"
 _ALLOWED = {"passed": "works", "refused": "fails", "failed": ""}
 """How a cell came out -> the prediction that it agrees with."""
@@ -58,7 +59,8 @@ def contradictions(folder: Path) -> list[str]:
         found.update(dict.fromkeys(f"{name}: {each}" for each in said))
     facts = load(folder, "facts.json")
     for each in (*_between(runs, facts), *gpu_consistent.between(runs, facts),
-                 *_of_steps(folder, record, runs)):  # fmt: skip
+                 *_of_steps(folder, record, runs),
+                 *gpu_across.across(folder, record, facts)):  # fmt: skip
         found[each] = None
     return list(found)
 
@@ -228,5 +230,17 @@ def _of_steps(folder: Path, record: Any, runs: dict[str, Any]) -> Iterator[str]:
             continue
         found = load(folder / "trace", f"{case.name.replace(' ', '-')}.json")
         said = gpu_trace.problem(case, found, capability, pretend=False) if found else "no file"
+        said = said or _foreseen_to_fail(found, capability, runs)
         if said:
             yield f"trace {case.name}: {said}"
+
+
+def _foreseen_to_fail(found: Any, capability: str, runs: dict[str, Any]) -> str:
+    """Return the kernel on which a traced call ran that has none for its dtype on that GPU."""
+    version = next((run["torch_version"].partition("+")[0] for run in runs.values()), "")
+    for call in (call for process in found.get("processes", ()) for call in process["calls"]):
+        cell = {"backend": call["backend"], "compute_capability": capability,
+                "dtype": _SHORT.get(call.get("ran_in") or "float16", "")}  # fmt: skip
+        if call["error"] is None and version and support(cell, version) == "fails":
+            return f"ran on {call['backend']}, which has no kernel for this GPU"
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.load import load_knowledge
@@ -165,6 +166,7 @@ def _judged(share: float | None, cell: Any) -> str:
     return "slow for this GPU" if slow else ""
 
 
+@cache
 def peak_of(name: str) -> float | None:
     """Return what a GPU can compute at most in half precision, 10^12 a second; None unknown."""
     words = set(name.replace("-", " ").split())

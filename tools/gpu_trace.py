@@ -42,6 +42,8 @@ class Case(NamedTuple):
     """Stands in a reason against flash, on a GPU."""
     source: str = ""
     """Stands in the source line of the culprit."""
+    head: int = 64
+    """Head dimension of the first call."""
 
 
 CASES = (
@@ -51,7 +53,7 @@ CASES = (
          frozenset(("sdpa-math",)), "", "disabled"),
     Case("mask", "m = torch.zeros(128, 128, device=device, dtype=q.dtype)\nsdpa(q, k, v, m)",
          SLOW | {"sdpa-cudnn"}, "", "mask"),
-    Case("head of 512", "sdpa(*make(head=512))", SLOW, "", "dimension"),
+    Case("head of 512", "sdpa(*make(head=512))", SLOW, "", "dimension", head=512),
     Case("promoted", "k = k * torch.ones(64, device=device)\n"
          "with contextlib.suppress(RuntimeError): sdpa(q, k, v)", ANY, "k", "differ", "torch.ones"),
     Case("norm under autocast",
@@ -93,6 +95,10 @@ def problem(case: Case, document: Any, capability: str, *, pretend: bool) -> str
         return f"faults of the tracer: {faults[0]}" if faults else "no call was seen"
     places = {str(call[name].get("device", "cuda")) for call in calls for name in "qkv"
               if call.get(name)}  # fmt: skip
+    heads = {call[name]["shape"][-1] for call in calls[:1] for name in "qkv"
+             if (call.get(name) or {}).get("shape")}  # fmt: skip
+    if heads - {case.head}:
+        return f"head dimensions {', '.join(map(str, sorted(heads)))}, not {case.head}"
     if not pretend and any(not place.startswith("cuda") for place in places):
         return f"tensors on {', '.join(sorted(places))}"
     said = _culprits(case, calls[0])

@@ -10,10 +10,11 @@ import msgspec
 from fadoctor.fleet.fingerprint import short, tree_of
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Severity
+from fadoctor.model.fix import StepKind
 from fadoctor.model.typed import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fadoctor.fleet.reports import Plain
     from fadoctor.model.fact import Fact
@@ -27,6 +28,11 @@ Tree = dict[str, dict[str, str]]
 FINDINGS = "f"
 """The name under which findings that do not fit are counted among what was dropped."""
 _PROBLEM_LIMIT = 120
+_STEP_LIMIT = 240
+"""Longest first step, in characters. A longer one is left out: half a command is none."""
+_TYPED = {
+    StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET, StepKind.SYSTEM,
+}  # fmt: skip
 _LETTERS = {Severity.ERROR: "e", Severity.WARNING: "w", Severity.NOTE: "n"}
 SEVERITIES = {letter: severity for severity, letter in _LETTERS.items()}
 
@@ -53,6 +59,9 @@ class Content(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why there is nothing else, where the check could not be done."""
     s: bool = False
     """Another task of this node reports for it."""
+    a: dict[str, str] = {}
+    """Rule -> the commands of its first fix, or else its first sentence. Not in the digest:
+    commands name paths."""
 
     @property
     def is_report(self) -> bool:
@@ -107,7 +116,19 @@ def content_of(
         v=digest_of([_cell(each) for each in outcome.verdicts]) if outcome.verdicts else "",
         t=tree_of(facts, image, builds, outcome.by),
     )
-    return sealed(found)
+    return msgspec.structs.replace(sealed(found), a=first_steps(outcome.findings))
+
+
+def first_steps(findings: Iterable[Finding]) -> dict[str, str]:
+    """Return rule -> the commands of its first fix, or else its first sentence."""
+    found: dict[str, str] = {}
+    for each in findings:
+        steps = each.fixes[0].steps if each.fixes and each.severity is not Severity.NOTE else ()
+        typed = [step.text for step in steps if step.kind in _TYPED]
+        text = " && ".join(typed) or next((step.text for step in steps), "")
+        if text and text.isascii() and len(text) <= _STEP_LIMIT:
+            found.setdefault(short(each.rule_id), printable(text, _STEP_LIMIT))
+    return found
 
 
 def failed(code: int, problem: str) -> Content:
@@ -118,7 +139,9 @@ def failed(code: int, problem: str) -> Content:
 
 def sealed(content: Content) -> Content:
     """Return a content with its digest."""
-    return msgspec.structs.replace(content, d=digest_of(msgspec.structs.replace(content, d="")))
+    return msgspec.structs.replace(
+        content, d=digest_of(msgspec.structs.replace(content, d="", a={}))
+    )
 
 
 def digest_of(what: object) -> str:

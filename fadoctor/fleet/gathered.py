@@ -102,7 +102,7 @@ class Gathered:
         """Choose for a node that says two things: of the same the fuller one, else the worse."""
         old, new = before.content, group.content
         if old.d == new.d:
-            better = len(new.o) < len(old.o)
+            better = fullness(new) > fullness(old)
         else:
             self.contradicting.add(key)
             better = badness(new) > badness(old)
@@ -133,6 +133,11 @@ class Gathered:
                     yield name
             if count > MOST_HOSTS:
                 return
+
+
+def fullness(content: Content) -> tuple[int, int]:
+    """Return how much of what a node says is still there, to be compared."""
+    return -len(content.o), len(content.a)
 
 
 def badness(content: Content) -> tuple[bool, bool, int]:

@@ -50,6 +50,8 @@ class FleetFinding(msgspec.Struct, frozen=True):
     message: str
     nodes: str
     count: int
+    fix: str = ""
+    """What to do first: commands where there are any; "" where the nodes did not say."""
 
 
 class UnreadableNode(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """The record of a node: one line of at most 1,000 bytes.
 
-What does not fit is dropped, a section after the other, in a fixed order; which ones stands in
-``o`` with their digests. The digest of everything, the counts and the worst severity always stay.
+What does not fit is dropped in a fixed order: first steps, then a section after the other. ``o``
+names the sections with their digests. The digest of everything, the counts and the worst severity
+always stay.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def payload_of(node: NodeIdentity, content: Content) -> bytes:
 
 def _smaller(content: Content) -> Iterator[Content]:
     """Yield a content, then with less and less of it."""
+    yield content
+    content = msgspec.structs.replace(content, a={})
     yield content
     tree, dropped = dict(content.t), dict(content.o)
     for section in DROPPED_FIRST:

@@ -59,7 +59,10 @@ def _order(name: str) -> list[tuple[int, str]]:
 def _told(groups: Collection[AlikeNodes]) -> Identities:
     """Return the names of people and hosts that the nodes tell."""
     texts = [
-        text for group in groups for keys in group.content.t.values() for text in keys.values()
+        text
+        for group in groups
+        for keys in (*group.content.t.values(), group.content.a)
+        for text in keys.values()
     ]
     return identities_in("\n".join(dict.fromkeys(texts)))
 
@@ -71,7 +74,8 @@ def _clean(content: Content, told: Identities) -> Content:
         for section, keys in content.t.items()
     }
     problem = "the reason is left out" if content.p else ""
-    return msgspec.structs.replace(content, t=tree, p=problem)
+    steps = {rule_id: _plain(text, told) for rule_id, text in content.a.items()}
+    return msgspec.structs.replace(content, t=tree, p=problem, a=steps)
 
 
 def _plain(text: str, told: Identities) -> str:

@@ -9,13 +9,13 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.fleet.compare import NONE, differs
-from fadoctor.fleet.content import SEVERITIES
+from fadoctor.fleet.content import SEVERITIES, first_steps
 from fadoctor.fleet.fingerprint import UNKNOWN
 from fadoctor.fleet.hostlist import compress
 from fadoctor.fleet.model import FleetFinding
 from fadoctor.judging.engine.judge import judge
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ CANNOT_CHECK = "fleet-check-failed"
 AREA, SOURCE = "fleet", "the records of the nodes"
 _COMMON_SHOWN, _NODES_SHOWN, _NODES_IN_A_SENTENCE, _VALUES_SHOWN = 3, 400, 60, 4
 _SMALLEST_FAMILY = 2
+_STEP_SHOWN = 400
 
 
 def findings_of(
@@ -67,7 +68,17 @@ def _of_nodes(
         yield FleetFinding(
             rule_id, severity, titles.get(rule_id, rule_id),
             " ".join(filter(None, said)), compress(names), len(names),
+            _first_step(rule_id, members),
         )  # fmt: skip
+
+
+def _first_step(rule_id: str, members: Iterable[Alike]) -> str:
+    """Return what most nodes with a finding should do first."""
+    said: Counter[str] = Counter()
+    for each in members:
+        if step := each.content.a.get(rule_id):
+            said[printable(step, _STEP_SHOWN)] += len(each.nodes)
+    return min(said, key=lambda step: (-said[step], step), default="")
 
 
 def _of_failed(members: Sequence[Alike]) -> Iterator[FleetFinding]:
@@ -96,8 +107,9 @@ def _of_agreement(
         few = nodes.get(topics[finding.rule_id], [])
         message = f"{finding.message} {finding.why}"
         yield FleetFinding(
-            finding.rule_id, finding.severity, finding.title, message, compress(few), len(few)
-        )
+            finding.rule_id, finding.severity, finding.title, message, compress(few), len(few),
+            first_steps([finding]).get(finding.rule_id, ""),
+        )  # fmt: skip
 
 
 def _topic(when: Condition) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from fadoctor import __version__
 from fadoctor.fleet.compare import NONE, Agreements, differences
 from fadoctor.fleet.content import SEVERITIES, Alike, Content
-from fadoctor.fleet.gathered import badness, is_healthy
+from fadoctor.fleet.gathered import badness, fullness, is_healthy
 from fadoctor.fleet.hostlist import compress
 from fadoctor.fleet.model import FleetReport, NodeGroup, Spoken, UnreadableNode, Value
 from fadoctor.fleet.root_causes import findings_of
@@ -90,7 +90,7 @@ def _members(gathered: Gathered) -> list[Alike]:
             merged[key] = Alike(content, nodes)
         else:
             known.nodes.extend(nodes)
-            if len(content.o) < len(known.content.o):
+            if fullness(content) > fullness(known.content):
                 merged[key] = known._replace(content=content)
     return list(merged.values())
 

@@ -149,7 +149,7 @@ hub.loads              | mapping | hub         | owner/name@branch, build and to
 hub.code               | mapping | hub         | the same -> what its containers of GPU code hold, one after another
 hub.archs              | mapping | hub         | owner/name@branch and build -> compute capabilities that its metadata name
 hub.metadata           | mapping | hub         | owner/name@branch and build -> keys of its metadata
-hub.needs              | mapping | hub         | owner/name@branch and build -> what it wants of Python, as kernels calls it
+hub.needs              | mapping | hub         | owner/name@branch and build -> what it needs of Python, as kernels calls it
 contract.count         | integer | contracts   | names that one package asks of another, which has them not
 contract.problem       | text    | contracts   | why these may not be all; Absent where they are
 contract[].asker       | text    | contracts   | the distribution that asks
@@ -251,8 +251,8 @@ doubt      | text    | what is held against this version of it
 hearsay    | text    | why what would be downloaded is not certain
 gigabytes  | text    | what one build of it takes
 offline    | boolean | that branch is found by its name without the network: refs of the cache name it, and nothing of it is missing
-lacking    | list    | keys that this kernels wants of the metadata of that build, and that they lack; Absent where it has all
-needs      | list    | what that build wants of Python, as kernels calls it; Absent where it wants nothing
+lacking    | list    | keys that this kernels needs of the metadata of that build, and that they lack; Absent where it has all
+needs      | list    | what that build needs of Python, as kernels calls it; Absent where it needs nothing
 local      | text    | the folder that LOCAL_KERNELS names for it, where this kernels heeds that; branch and build are then those in it
 """
 
@@ -285,7 +285,7 @@ EXTENSION_ROWS = """
 file       | text    | path of the extension; Absent where there is none
 size       | integer | its bytes
 recorded_size | integer | bytes that the RECORD of its package gives; Absent where it gives none
-failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf (not a library at all), other-machine, other-python (linked to the library of another Python), processor (it wants a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
+failure    | text    | why it would not load: missing-library, missing-version, undefined-symbol, truncated, not-elf (not a library at all), other-machine, other-python (linked to the library of another Python), processor (it needs a newer one), static-tls (no room for thread-local variables), refused (it forbids to be opened by a program that runs), torch (torch itself does not load)
 missing    | text    | the library, version or symbol that is missing
 cause      | text    | what kind of thing that is: string-abi, torch-function, stable-abi, torch-library, cuda-runtime, cuda-library, nccl, glibc, libstdcxx, python, other
 wanted_by  | text    | the file that asks for it: the extension, or a library that it needs
@@ -294,13 +294,13 @@ found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH
 says       | text    | what the loader would say
 hint       | text    | what is wanted and what is there instead, demangled
 undefined  | list    | symbols that nothing provides, at most 20 of them
-unfound    | list    | DLLs that it or a library of its wants, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
+unfound    | list    | DLLs that it or a library of its needs, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
 unfound_kind | text  | whose library the first of them is: vc-runtime, openmp, python, torch, cuda-runtime, cuda-library, cudnn, zlib, rocm, other
 needed     | list    | its DT_NEEDED, or the DLLs that it is loaded with
 glibc      | version | highest GLIBC_ version that it needs
 glibcxx    | version | highest GLIBCXX_ version that it needs
 cxx11_abi  | boolean | C++ string ABI of what it calls in torch; Absent where nothing tells
-cuda_major | text    | major of the libcudart in its DT_NEEDED, or of the cudart64 DLL that it wants: 11, 12, 13; Absent where there is none
+cuda_major | text    | major of the libcudart in its DT_NEEDED, or of the cudart64 DLL that it needs: 11, 12, 13; Absent where there is none
 code       | mapping | what its containers of GPU code hold -> how many hold it; 8.0 9.0a 9.0+PTX@8.4 is machine code for 8.0 and 9.0a and PTX of ISA 8.4 for 9.0
 arch_list  | list    | compute capabilities with machine code anywhere in it, of torch in every part of it, architecture-specific ones with their letter: 8.0, 9.0a
 gfx        | list    | AMD GPUs that it has code for: gfx90a, gfx942; Absent where it has none for AMD's

@@ -91,6 +91,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """Patterns of a log that show that it was tried: then others go before it."""
     logged: tuple[str, ...] = ()
     """Patterns of a log: offered only where a line of one holds one of them."""
+    also: tuple[str, ...] = ()
+    """More patterns of a log: offered only where a line holds one of these as well."""
     unlogged: tuple[str, ...] = ()
     """Patterns of a log: not offered where a line of one holds one of them."""
     otherwise: bool = False

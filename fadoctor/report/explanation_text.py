@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SILENCE = "No known error about attention, CUDA or the build was found."
 
-NOT_RECOGNISED = "Not recognised: no problem that fadoctor knows shows in this text."
+NOT_RECOGNISED = "Not recognised: this text shows no known problem."
 
 _BY_ENVIRONMENT = "This environment confirms it"
 _BY_LOG = "What the log says confirms it"

@@ -142,7 +142,16 @@ class _Page(Paper):
         self.line(f"{self.mark((mark, plain))} {title}", colour, hang=2)
         if finding.message:
             self.line(finding.message, indent=2)
+        if finding.fix:
+            self.first_step(finding.fix)
         self.line(f"rule: {rule_and_page(finding.rule_id)}", "dim", indent=2)
+
+    def first_step(self, text: str) -> None:
+        """Say what to do first; what is typed stays one line, to be copied."""
+        if text.endswith("."):
+            self.line(f"fix: {text}", "bold", indent=2, hang=2)
+        else:
+            self.whole(f"  fix: {text}", "bold")
 
     def silence(self, report: FleetReport) -> None:
         """Name who is silent, and what came that cannot be read."""

@@ -26,12 +26,28 @@ _T = TypeVar("_T", bound="msgspec.Struct")
 class CheckResult(Report, frozen=True):
     """The report of `check`."""
 
+    def __str__(self) -> str:
+        """Return what ``fadoctor check`` prints."""
+        return _text(self)
+
+    def __repr__(self) -> str:
+        """Return its name and what it counts: all of it has many pages."""
+        return _short(self, _counts(self.summary))
+
     def _repr_html_(self) -> str:
         return _fragment(self)
 
 
 class FactsResult(Environment, frozen=True):
     """The facts of `facts`."""
+
+    def __str__(self) -> str:
+        """Return what was found, a line each."""
+        return _text(self)
+
+    def __repr__(self) -> str:
+        """Return its name and how many facts it has."""
+        return _short(self, f"{len(self.facts)} facts")
 
     def _repr_html_(self) -> str:
         return _fragment(self)
@@ -40,6 +56,14 @@ class FactsResult(Environment, frozen=True):
 class ExplainResult(Explanation, frozen=True):
     """The explanation of `explain`."""
 
+    def __str__(self) -> str:
+        """Return what ``fadoctor explain`` prints."""
+        return _text(self)
+
+    def __repr__(self) -> str:
+        """Return its name and the causes, the most likely one first."""
+        return _short(self, ", ".join(each.rule_id for each in self.findings) or "no cause")
+
     def _repr_html_(self) -> str:
         return _fragment(self)
 
@@ -47,12 +71,28 @@ class ExplainResult(Explanation, frozen=True):
 class PlanResult(Plan, frozen=True):
     """The plan of `plan`."""
 
+    def __str__(self) -> str:
+        """Return what ``fadoctor fix --dry-run`` prints."""
+        return _text(self)
+
+    def __repr__(self) -> str:
+        """Return its name, its outcome and how many steps it has."""
+        return _short(self, f"{self.outcome.value}, {len(self.actions)} steps")
+
     def _repr_html_(self) -> str:
         return _fragment(self)
 
 
 class SmokeResult(SmokeReport, frozen=True):
     """The report of `smoke`."""
+
+    def __str__(self) -> str:
+        """Return what ``fadoctor smoke`` prints."""
+        return _text(self)
+
+    def __repr__(self) -> str:
+        """Return its name and how its cells came out."""
+        return _short(self, _counts(self.summary))
 
     def _repr_html_(self) -> str:
         return _fragment(self)
@@ -63,6 +103,14 @@ class AnswerResult(msgspec.Struct, frozen=True):
 
     kind: TextKind
     document: CheckResult | ExplainResult
+
+    def __str__(self) -> str:
+        """Return what ``fadoctor`` prints for such a text."""
+        return _text(self.document)
+
+    def __repr__(self) -> str:
+        """Return its name, the kind of the text, and its document in short."""
+        return _short(self, f"{self.kind.value}, {self.document!r}")
 
     def _repr_html_(self) -> str:
         return _fragment(self.document)
@@ -79,3 +127,20 @@ def _fragment(document: Shown) -> str:
     from fadoctor.report.html.fragment import render  # noqa: PLC0415
 
     return render(document)
+
+
+def _text(document: Shown) -> str:
+    # Late: programs that print nothing load no printer.
+    from fadoctor.report.as_text import as_text  # noqa: PLC0415
+
+    return as_text(document)
+
+
+def _counts(summary: msgspec.Struct) -> str:
+    """Return the counts that are not zero: ``error=1, unknown=2``."""
+    numbers = ((name, getattr(summary, name)) for name in summary.__struct_fields__)
+    return ", ".join(f"{name}={number}" for name, number in numbers if number) or "nothing"
+
+
+def _short(document: msgspec.Struct, what: str) -> str:
+    return f"<{type(document).__name__}: {what}>"

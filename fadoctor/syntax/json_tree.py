@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from fadoctor.syntax.json_remarks import without_remarks
 from fadoctor.syntax.tree import DEPTH_LIMIT, NODE_LIMIT, Node, Scalar, number
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def read_json(source: Source) -> Node:
 
 class _Reader:
     def __init__(self, source: Source) -> None:
-        self.source, self.text = source, source.text
+        self.source, self.text = source, without_remarks(source.text)
         self.starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
         self.at = self.count = 0
         self.kind, self.word, self.start = "", "", 0

@@ -34,6 +34,11 @@ _MAKE_NAME = re.compile(r"\$[({]([A-Za-z_][\w-]{0,80})[)}]")
 _MAKE_CALL = re.compile(r"\$\((?:if|eval|info|warning|error|foreach|call|and|or)[ \t]")
 _CALL_LIMIT = 4_000
 _JUST_NAME = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w-]{0,80})[^{}\n]{0,80}\}\}")
+# serve dtype="bfloat16" port='8000':
+_JUST_HEAD = re.compile(
+    r"@?[\w-]{1,100}((?:[ \t]{1,9}[*+$]?\w{1,80}(?:=[^\n]{1,300})?){1,20}):[^\n]*"
+)
+_DEFAULT = re.compile(r"[*+$]?(\w{1,80})=(\"[^\"\n]*\"|'[^'\n]*'|[^\s:\"'(]{1,200})")
 _BATCH_NAME = re.compile(r"%([A-Za-z_]\w{0,80})%")
 _POWER_NAME = re.compile(r"\$(?:env:)?([A-Za-z_]\w{0,80})")
 _BATCH_SET = re.compile(
@@ -178,10 +183,17 @@ def _recipes(rows: list[str], name: re.Pattern[str]) -> list[str]:
                 value = value.replace("'", "")
             text = f'{pair[1].replace("-", "_")}="{value}"'
         else:
-            text = ""
+            text = _defaults(row) if name is _JUST_NAME else ""
         is_continued = text.endswith("\\")
         found.append(text)
     return found
+
+
+def _defaults(row: str) -> str:
+    """Return the head of a recipe of just as the values that its parameters have by default."""
+    head = _JUST_HEAD.fullmatch(row) if len(row) < _CALL_LIMIT else None
+    found = _DEFAULT.findall(head[1]) if head else []
+    return "; ".join(f"{key}={value}" for key, value in found)
 
 
 def _windows(rows: list[str], *, is_power: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""The documents of a YAML file, each with its lines as they are in the file."""
+"""The documents of a YAML file, of JSON or of HCL, with their lines as they are in the file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import InputError
+from fadoctor.syntax.hcl_tree import SUFFIXES, read_hcl
+from fadoctor.syntax.json_remarks import without_remarks
 from fadoctor.syntax.tree import walk
 from fadoctor.syntax.yaml_tree import read_yaml
 
@@ -34,12 +36,20 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def read_documents(source: Source) -> Iterator[Node]:
-    """Yield the documents that hold something; InputError as it is due."""
+    """Yield the documents that hold something; InputError as it is due.
+
+    HCL is one document; JSON may have remarks in it.
+    """
+    name = source.name.lower()
+    if name.endswith(SUFFIXES):
+        yield read_hcl(source)
+        return
+    whole = without_remarks(source.text) if name.endswith(".json") else source.text
     begin = 0
-    ends = [found.start() for found in _SEPARATOR.finditer(source.text)][:DOCUMENT_LIMIT]
-    for end in (*ends, len(source.text)):
-        before = source.text.count("\n", 0, begin)
-        text = "\n" * before + source.text[begin:end].removeprefix("---")
+    ends = [found.start() for found in _SEPARATOR.finditer(whole)][:DOCUMENT_LIMIT]
+    for end in (*ends, len(whole)):
+        before = whole.count("\n", 0, begin)
+        text = "\n" * before + whole[begin:end].removeprefix("---")
         begin = end
         document = read_yaml(_Part(source.name, text)) if text.strip() else None
         if document is not None:
@@ -62,7 +72,7 @@ _HOLDS_FILE = re.compile(
     re.IGNORECASE,
 )
 """Keys whose text is a file of its own: ``train.yaml``, ``serveConfigV2``, ``engineArgs``."""
-_BLOCK = re.compile(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$")
+_BLOCK = re.compile(r"(?:[|>][+\-0-9]{0,2}\s*(?:#.*)?|<<-?\w{1,40}\s*)$")
 
 
 def first_line(text: str, node: Node) -> int:

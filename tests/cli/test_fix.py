@@ -118,8 +118,8 @@ def test_installers_have_their_own_words(run: Run, installer: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--want", "nonsense"), "not a package that fadoctor knows"),
-        (("--keep", "; rm -rf"), "not a package that fadoctor knows"),
+        (("--want", "nonsense"), "not a package in fadoctor's tables"),
+        (("--keep", "; rm -rf"), "not a package in fadoctor's tables"),
         (("--yes", "--undo"), "exclude each other"),
     ],
 )

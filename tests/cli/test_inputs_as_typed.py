@@ -48,7 +48,7 @@ def test_torch_names_dtypes_too(run: Run, tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("wish", ["vllm==0.15.0", "vllm == 0.15.0", "vllm[audio]==0.15.0"])
 def test_a_wish_may_name_its_version(run: Run, tmp_path: Path, wish: str) -> None:
-    """It was "not a package that fadoctor knows", in a list that has it."""
+    """It was "not a package in fadoctor's tables", in a list that has it."""
     make_environment(tmp_path / "env")
     result = run("fix", "--dry-run", "--python", str(tmp_path / "env"), "--python-version", "3.12",
                  "--gpu", "H100", "--driver", "580.65.06", "--want", wish)  # fmt: skip
@@ -71,7 +71,7 @@ def test_a_wish_that_no_release_meets_is_not_met(run: Run, tmp_path: Path) -> No
     result = run(*base, "vllm==99")
     assert "No known release helps." in result.stdout
     assert run(*base, "vllm==abc").returncode == 2
-    assert "not a package that fadoctor knows" in run(*base, "vlm==0.15.0").stderr
+    assert "not a package in fadoctor's tables" in run(*base, "vlm==0.15.0").stderr
 
 
 def test_a_target_that_is_no_environment_is_said_to_be_missing(run: Run, tmp_path: Path) -> None:

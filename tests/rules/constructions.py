@@ -29,6 +29,9 @@ REFUSED = {
     "lies in one piece": r"\bl(?:ie|ies|ying) in one piece\b",
     "is concerned": r"\b(?:is|are) (?:not )?concerned\b",
     "of its time": r"\bof (?:its|the same|that) time\b",
+    "wants": r"\b[Ww]ants\b(?![?|)])",
+    "knows": r"\b[Kk]nows\b(?![?|)])|\btables know\b|\bno longer knows?\b"
+    r"|\b(?:do|does|did|need|can)(?: not|not) know\b(?! what| which| how)",
 }
 """What a text must not say, by the name that CONTRIBUTING.md gives it."""
 

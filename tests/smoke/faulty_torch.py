@@ -160,7 +160,12 @@ def rare_faults(torch: Any) -> dict[str, Any]:
         out = healthy(q, k, v, **more)
         return out * 1.1 if sum(calls.values()) > 1 else out
 
+    def third_lost(q: Any, k: Any, v: Any) -> Any:
+        return q, k, torch.cat([v[:2], v[2:] * 0])
+
     return {
+        "third of the batch": where(healthy, lambda q, _: q.shape[0] > 2, third_lost),
+        "three heads": where(healthy, lambda q, _: q.shape[1] & (q.shape[1] - 1), softer),
         "batch": where(healthy, lambda q, _: q.shape[0] > 1, first_of_batch),
         "head dimension 128": where(healthy, lambda q, _: q.shape[-1] == 128, softer),
         "grouped heads": where(healthy, lambda q, k: q.shape[1] != k.shape[1], heads_swapped),
@@ -185,7 +190,21 @@ def faults_of_rows(torch: Any) -> dict[str, Any]:
         return faulty
 
     whole = slice(None)
+
+    def one_element(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        out = healthy(q, k, v, **more)
+        out.data[0, 0, 5, 3] += 0.5
+        return out
+
+    def gradient_of_a_head(q: Any, k: Any, v: Any, **more: Any) -> Any:
+        wrong = v.clone()
+        wrong.register_hook(lambda given: given * torch.tensor([1.02] + [1.0] * (v.shape[1] - 1))
+                            .to(given.dtype)[:, None, None])  # fmt: skip
+        return healthy(q, k, wrong, **more)
+
     return {
+        "one element": one_element,
+        "gradient of a head": gradient_of_a_head,
         "last head": put((whole, -1), 1.03),
         "first row": put((whole, whole, 0), 0),
         "last column": put((..., -1), 0),
@@ -242,7 +261,27 @@ def faults_of_arguments(torch: Any) -> dict[str, Any]:
 
         return faulty
 
+    def when_odd(condition: Any) -> Any:
+        return where(healthy, condition, softer)
+
+    def aligned(q: Any, k: Any, v: Any, is_causal: bool = False, **more: Any) -> Any:  # noqa: FBT001, FBT002
+        turned = k.flip(2) if is_causal and q.shape[2] != k.shape[2] else k
+        return healthy(q, turned, v, is_causal=is_causal, **more)
+
+    def of_mask(condition: Any) -> Any:
+        def faulty(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+            out = healthy(q, k, v, attn_mask=attn_mask, **more)
+            return out * 1.1 if attn_mask is not None and condition(attn_mask) else out
+
+        return faulty
+
     return {
+        "head dimension 72": when_odd(lambda q, _: q.shape[-1] == 72),
+        "more queries": when_odd(lambda q, k: q.shape[2] > k.shape[2]),
+        "causal with fewer queries": aligned,
+        "mask of numbers": of_mask(lambda mask: mask.is_floating_point()),
+        "row without keys": of_mask(lambda mask: not mask.any(-1).all()),
+        "scale ignored": given("scale"),
         "scale of dropout": given("dropout_p"),
         "scale of a window": given("window"),
         "scale of a softcap": given("softcap"),

@@ -204,3 +204,24 @@ def test_what_no_cell_tried_is_told() -> None:
     assert "grouped heads" not in left
     assert "softcaps" not in left
     assert {"masks", "sinks", "sliding windows"} <= set(left)
+
+
+@pytest.mark.parametrize(
+    ("told", "notes"),
+    [
+        ({"heads": 16, "kv_heads": 16, "head_dim": 72}, ["with an odd head dimension"]),
+        ({"heads": 12, "kv_heads": 12, "head_dim": 64}, ["with an odd number of heads"]),
+        ({"heads": 8, "kv_heads": 8, "head_dim": 128}, []),
+    ],
+)
+def test_a_model_tries_what_the_usual_cases_have_not(
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, int], notes: list[str]
+) -> None:
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
+
+    said: list[str] = []
+    trace = SimpleNamespace(cell={"case": "like"}, like=told, note=said.append)
+    shapes.tell_options(trace, shapes.shape_of(trace))
+    assert said == notes
+    assert len(untried({"hdim96", *said})) == len(untried({"hdim96"})) - (72 in told.values())

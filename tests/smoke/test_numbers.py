@@ -112,7 +112,9 @@ RARE = {
     "mask ignored": {"masked"},
     "mask of the first": {"masked"},
     "large values clipped": {"large"},
-    "batch": {"full", "causal", "masked"},
+    "batch": {"full", "causal", "masked", "hdim96"},
+    "third of the batch": {"hdim96"},
+    "three heads": {"hdim96"},
     "head dimension 128": {"full"},
     "grouped heads": {"gqa"},
     "long sequence": {"long"},
@@ -143,9 +145,16 @@ def test_scale_off_by_half_a_percent_is_found(judgements: Judgements, dtype: str
 
 SUBTLE = (
     "last head", "first row", "last column", "own key hidden", "next key seen",
-    "remainder of a tile", "rounded to eight bits", "gradient of a row",
+    "remainder of a tile", "rounded to eight bits", "gradient of a row", "gradient of a head",
+    "one element",
 )  # fmt: skip
 BLIND = {
+    "head dimension 72": "head dimensions that 32 does not divide (72, 80)",
+    "more queries": "more queries than keys",
+    "causal with fewer queries": "fewer queries than keys with a causal mask",
+    "mask of numbers": "masks of numbers",
+    "row without keys": "rows that see no key",
+    "scale ignored": "a scale of your own",
     "scale of dropout": "dropout",
     "scale of a window": "sliding windows",
     "scale of a softcap": "softcaps",

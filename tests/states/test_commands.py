@@ -1,6 +1,6 @@
 """Every command that is printed ends in the state that was proved: a resolver is asked.
 
-It has an index of everything that the tables know, with traps: of what they do not know the
+It has an index of everything that the tables list, with traps: of what they do not know the
 releases of there is one newer than anybody tried. All that people start from, wish and have, on
 one of two Pythons each, takes minutes: a step of CI asks for it; on both of them by hand. Some
 plans are always asked about.

@@ -54,6 +54,21 @@ def test_strings_are_found_wherever_the_stream_is_cut() -> None:
         assert scan([body[:cut], body[cut:]], STRINGS) == expected
 
 
+def test_a_list_behind_the_bytes_of_another_constant_is_found() -> None:
+    """As in torch 2.9.1: no zero stands before it."""
+    body = (
+        b"std::string ipc_hsm_70 sm_75 sm_120\0 and compute_90 sm_90\0x_sm_75 sm_80\0hGLIBC_2.9\0"
+    )
+    assert scan([body], STRINGS) == {"sm_70 sm_75 sm_120"}
+
+
+def test_the_end_of_a_list_is_no_list_where_a_stream_is_cut() -> None:
+    text = b"\0" + b" ".join(b"sm_%d" % number for number in range(10, 40)) + b"\0"
+    for cut in range(4096 - len(text), 4096 + 1):
+        body = text + b"\0" * cut
+        assert len(scan([body, b"\0" * 10], STRINGS)) == 1
+
+
 def test_more_strings_than_a_library_has() -> None:
     body = strings(*(f"GLIBC_2.{number}" for number in range(999)), "GLIBC_3.1", "GLIBC_3.2")
     with pytest.raises(WheelError, match="more strings"):

@@ -81,10 +81,44 @@ def test_classes_of_one_name_in_two_modules_stay_apart() -> None:
     assert found["pack.first.Embedding"].names == {"here", "low"}
     assert found["pack.other.Embedding"].names == {"there", "low"}
     named = by_name({Version("1.0"): found})[Version("1.0")]
-    assert set(named) == {
-        "pack.first.Embedding", "pack.other.Embedding", "pack.first.Base", "pack.third.Base",
-        "Alone",
-    }  # fmt: skip
+    assert {name: set(seen.names) for name, seen in named.items()} == {
+        "Alone": set(),
+        "Base": set(),
+        "pack.first.Base": {"low"},
+        "pack.third.Base": {"high"},
+        "Embedding": {"low"},
+        "pack.first.Embedding": {"here"},
+        "pack.other.Embedding": {"there"},
+    }
+    assert named["Embedding"].bases == ("Base",)
+
+
+def test_what_namesakes_have_alike_in_each_release_is_told_of_the_name() -> None:
+    """In 1.0 one module has the class, in 2.0 two, in 3.0 another one."""
+    one = {"a.Judge": Seen(frozenset({"ask", "old"}), ())}
+    two = {**one, "b.Judge": Seen(frozenset({"ask", "new"}), ("Base",))}
+    named = by_name({Version("1.0"): one, Version("2.0"): two, Version("3.0"): two})
+    assert {name: set(seen.names) for name, seen in named[Version("1.0")].items()} == {
+        "Judge": {"ask"},
+        "a.Judge": {"old"},
+    }
+    assert {name: set(seen.names) for name, seen in named[Version("3.0")].items()} == {
+        "Judge": {"ask"},
+        "a.Judge": {"old"},
+        "b.Judge": {"new"},
+    }
+
+
+def test_namesakes_that_are_the_same_have_no_module() -> None:
+    both = {f"{module}.Judge": Seen(frozenset({"ask"}), ()) for module in "ab"}
+    assert by_name({Version("1.0"): both})[Version("1.0")].keys() == {"Judge"}
+
+
+def test_stand_ins_and_templates_of_files_are_no_classes_of_a_release() -> None:
+    real, stand_in = "class Pipe:\n    run = 1\n", "class Pipe:\n    _backends = 1\n"
+    texts = {"utils/dummy_pt_objects": stand_in, "diff_pipe": stand_in, "modular_pipe": stand_in}
+    found = Reader(["pack/*.py"]).classes(Texts(pipe=real, **texts))
+    assert found.keys() == {"pack.pipe.Pipe"}
 
 
 def test_a_class_inherits_from_one_of_its_name_that_its_file_imports() -> None:
@@ -126,11 +160,37 @@ def test_what_a_family_gives_is_written_once_and_what_differs_is_not_left_out() 
     found = history(*releases)
     assert list(found.given_rows("pack")) == [
         "  - {package: pack, class: Base, name: gone, last: 1.0.0}\n",
+        "  - {package: pack, class: Heir8, name: gone}\n",
         "  - {package: pack, class: Heir8, name: more, first: 1.1.0}\n",
     ]
     [row] = found.base_rows()
     assert row.startswith("  - {class: Heir0 Heir1")
     assert row.endswith("bases: Base}\n")
+
+
+def test_what_a_class_had_before_its_family_was_there_is_its_own() -> None:
+    """diffusers 0.27 moved what its pipelines could into a class of its own."""
+    old = {f"Pipe{number}": of("slice") for number in range(9)}
+    new = {f"Pipe{number}": of("slice", bases=("Mixin",)) for number in range(9)}
+    end = {f"Pipe{number}": of(bases=("Mixin",)) for number in range(9)}
+    found = history(old, {"Mixin": of("slice"), **new}, {"Mixin": of(), **end})
+    pipes = " ".join(f"Pipe{number}" for number in range(9))
+    assert list(found.given_rows("pack")) == [
+        "  - {package: pack, class: Mixin, name: slice, first: 1.1.0, last: 1.1.7}\n",
+        f"  - {{package: pack, class: {pipes}, name: slice, last: 1.1.7}}\n",
+    ]
+
+
+def test_a_base_that_its_file_imports_by_another_name_is_known() -> None:
+    """trl has trainers that inherit from those of their own name."""
+    texts = {
+        "trainer/grpo": "class Trainer:\n    step = 1\n",
+        "more/grpo_token": "from ..trainer.grpo import Trainer as _T\nclass Trainer(_T): x = 1\n",
+    }
+    found = Reader(["pack/*.py"]).classes(Texts(**texts))
+    assert found["pack.more.grpo_token.Trainer"].names == {"step", "x"}
+    named = by_name({Version("1.0"): found})[Version("1.0")]
+    assert named["Trainer"].names == {"step"}
 
 
 def test_bases_of_another_package_are_known_by_its_classes() -> None:

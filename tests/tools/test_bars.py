@@ -33,3 +33,18 @@ def test_a_slow_machine_has_higher_bars(
     assert bars.told("reading", measured, 100.0) == said
     assert bars.end() == status
     assert ("over 2 x their bars: reading" in capsys.readouterr().out) == bool(status)
+
+
+def test_what_is_over_twice_its_bar_is_measured_again(capsys: pytest.CaptureFixture[str]) -> None:
+    bars, times = machine(0.5), iter([950.0, 210.0, 120.0, 90.0])
+    assert bars.held("reading", lambda: next(times), 100.0) == (120.0, "bar 100 ms: MISSED")
+    assert bars.end() == 0
+    assert list(times) == [90.0]
+    assert capsys.readouterr().out == ""
+
+
+def test_what_stays_over_twice_its_bar_stops(capsys: pytest.CaptureFixture[str]) -> None:
+    bars, times = machine(0.5), iter([950.0, 910.0, 920.0, 930.0])
+    assert bars.held("reading", lambda: next(times), 100.0) == (910.0, "bar 100 ms: MISSED")
+    assert bars.end() == 1
+    assert capsys.readouterr().out == "over 2 x their bars: reading\n"

@@ -14,10 +14,10 @@ from tools.refresh.index import Index
 from tools.refresh.names.archive import open_sources
 from tools.refresh.names.asked import Asked
 from tools.refresh.names.attributes import Reader
-from tools.refresh.names.cli import rows_of
 from tools.refresh.names.given import Giver
 from tools.refresh.names.packages import PACKAGES, class_files
 from tools.refresh.names.rows import MODULE
+from tools.refresh.names.tables import rows_of
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
 

@@ -40,6 +40,7 @@ def is_flash_attn_2_available():
 def other():
     pass
 """
+ASIDE = b"""logger.warning(f"Disabling PyTorch because PyTorch >= 2.6 is required but found {x}")"""
 X86 = "manylinux_2_28_x86_64"
 KINDS = [
     Kind(
@@ -138,10 +139,11 @@ KINDS = [
     Kind(
         "transformers-releases",
         "transformers",
-        ("torch>=2.6; extra == 'torch'",),
+        ("torch>=2.4; extra == 'torch'",),
         {"torch": "2.6"},
         ("torch", "2.4"),
         "version: range",
+        (("transformers/utils/import_utils.py", ASIDE),),
     ),
     Kind(
         "transformers-hub-library",

@@ -12,12 +12,12 @@ from packaging.version import Version
 from tools.refresh.cli import TABLES
 from tools.refresh.names.archive import Sources
 from tools.refresh.names.asked import Asked, asked_names
-from tools.refresh.names.cli import _read_rows, rows_of
 from tools.refresh.names.given import Giver
 from tools.refresh.names.history import end_of, follow, spans
 from tools.refresh.names.packages import remote_names
 from tools.refresh.names.rows import asked_rows, given_rows, unsteady
 from tools.refresh.names.survey import Survey
+from tools.refresh.names.tables import read_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -210,9 +210,9 @@ def test_each_table_is_said_to_be_read_to_where_it_was_read() -> None:
     survey.versions["transformers"] = [Version(each) for each in ("1.0", "1.1", "1.3")]
     survey.withdrawn["transformers"] = [Version("1.2")]
     known = {"transformers": {"package": "transformers", "last": "1.1", "asked": "1.0"}}
-    [row] = _read_rows(survey, known, ("last",))
+    [row] = read_rows(survey, known, ("last",))
     assert "last: 1.3, asked: 1.0, attributes: 1.1, unread: 1.2, releases: 1.0 1.1 1.3" in row
-    [row] = _read_rows(survey, known, ("asked",))
+    [row] = read_rows(survey, known, ("asked",))
     assert "last: 1.1, asked: 1.3, attributes: 1.1, releases: 1.0 1.1}" in row
 
 

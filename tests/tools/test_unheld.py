@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.knowledge.matrix.load import load_apart, load_knowledge
+from tools.refresh import clones
 from tools.refresh.drawn import DRAWABLE
 from tools.refresh.sources import SOURCES
 from tools.refresh.unheld import group_of_tables, groups
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = {"names-attributes", "names-given"}
 """Drawn by tests/tools/test_drawn_names.py."""
-HELD = {each.table for each in SOURCES} | {each.table for each in DRAWABLE} | NAMES
+HELD = {each.table for each in (*SOURCES, *DRAWABLE)} | NAMES | set(clones.HELD)
 
 
 @pytest.fixture(scope="module")

@@ -39,8 +39,9 @@ LIMIT = 10_000_000
 
 LEFT_OUT = ("fadoctor/sources/import_names/shipped/", "fadoctor/proof/", "fadoctor/fleet/",
             "fadoctor/compiled/cases.json", "fadoctor/interfaces/cli/",
-            "fadoctor/interfaces/assistants/", "fadoctor/repair/apply/")  # fmt: skip
-"""Parts of the wheel that no answer to a text asks for."""
+            "fadoctor/interfaces/assistants/", "fadoctor/repair/apply/",
+            "packaging/licenses/", "packaging/metadata.py", "packaging/pylock.py")  # fmt: skip
+"""Parts of the wheels that no answer to a text asks for."""
 
 _SHELL = ("index.html", "page.js", "page.css", "worker.js", "pyodide.mjs")
 _GZIPPED = ("pyodide.asm.wasm", "pyodide.asm.mjs")

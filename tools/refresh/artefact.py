@@ -27,10 +27,14 @@ _LEGACY_GLIBC = {"manylinux1": "2.5", "manylinux2010": "2.12", "manylinux2014": 
 
 # cuda: Optional[str] = '13.0'          or, in older releases,          cuda = '11.7'
 _CUDA = re.compile(r"^cuda(?:\s*:[^=\n]{1,60})?\s*=\s*(None|'([0-9.]{1,10})')", re.MULTILINE)
-# \0GLIBC_2.17\0 in the names of needed versions; \0sm_75 sm_80 compute_90\0 as a constant
+# \0GLIBC_2.17\0 in names of needed versions; sm_75 sm_80 compute_90\0 as a constant. A compiler
 _FLAG = rb"(?:sm|compute)_\d{2,3}[af]?"
 _STRINGS = re.compile(
-    rb"\0(GLIBC_\d{1,2}(?:\.\d{1,3}){1,2}|" + _FLAG + rb"(?: " + _FLAG + rb"){1,40})(?=\0)"
+    rb"(?:\0(?=G)|[^ _](?=[sc]))(GLIBC_\d{1,2}(?:\.\d{1,3}){1,2}|"
+    + _FLAG
+    + rb"(?: "
+    + _FLAG
+    + rb"){1,40})(?=\0)"
 )
 # c10::Error::Error(c10::SourceLocation, std::string): Ss is the old string, __cxx11 the new one
 _CONSTRUCTOR = re.compile(rb"_ZN3c105ErrorC[12]ENS_14SourceLocationE(Ss|NSt7__cxx1112basic_string)")

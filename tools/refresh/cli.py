@@ -20,6 +20,8 @@ from tools.refresh.compare import Report
 from tools.refresh.document import Document
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
+from tools.refresh.names.anew import REQUESTS, refreshed_names
+from tools.refresh.names.tables import Tables
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.sources import PACKAGES, SOURCES
 from tools.refresh.transport import Transport
@@ -45,15 +47,25 @@ def main(
     try:
         choice = _choice(options)
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
-        transport = Transport(settings, options.cache, offline=options.offline)
+        transport = Transport(
+            settings,
+            options.cache,
+            offline=options.offline,
+            requests=REQUESTS if options.all else 0,
+        )
         index = Index(transport, settings.indexes)
-        before = _read_tables(options.tables)
-        after = refreshed(before, index, choice, report)
+        tables = _read_tables(options.tables)
+        before = {name: document.text for name, document in tables.items()}
+        found = refreshed(tables, index, choice, report)
         if options.pins:
             err.writelines(f"{_printable(line)}\n" for line in pin_lines(index, choice, report))
+        after: dict[str, str] = {}
         if options.all:
-            after |= _stamped(after, report)
-        _check(after)
+            before |= Tables.of(options.tables).texts
+            after = refreshed_names(before, index, transport, report)
+            found |= _stamped(found, report)
+        after |= {name: document.text for name, document in found.items()}
+        _check(before, after)
         out.write(_diff(before, after))
         if options.write:
             _write_tables(options.tables, before, after)
@@ -74,7 +86,9 @@ def _parser() -> argparse.ArgumentParser:
         choices=sorted(_NAMES),
         help="one table; may be given several times",
     )
-    add("--all", action="store_true", help="every table; uv is asked, too, where it is at hand")
+    add(
+        "--all", action="store_true", help="every table, names too; uv is asked where it is at hand"
+    )
     add("--package", default="", metavar="NAME[==VERSION]", help="one package, or one release")
     add("--newest", type=int, default=3, metavar="N", help="releases of each package (default 3)")
     add("--pins", action="store_true", help="list what the packages require of each other")
@@ -125,28 +139,28 @@ def _stamped(tables: Mapping[str, Document], report: Report) -> dict[str, Docume
     return {stamp.TABLE: stamp.stamped(document, day, report.unread)}
 
 
-def _check(tables: Mapping[str, Document]) -> None:
+def _check(before: Mapping[str, str], after: Mapping[str, str]) -> None:
     """Raise RuleDataError where a table would no longer be what fadoctor reads."""
-    for name, document in tables.items():
-        read_yaml(document.text, f"{name}.yaml")
+    for name, text in after.items():
+        if text != before[name]:
+            read_yaml(text, f"{name}.yaml")
 
 
-def _diff(before: Mapping[str, Document], after: Mapping[str, Document]) -> str:
+def _diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     lines: list[str] = []
-    for name, document in before.items():
+    for name, text in after.items():
         path = f"rules/matrix/{name}.yaml"
-        old, new = (d.text.splitlines(keepends=True) for d in (document, after[name]))
-        lines += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
+        old, new = (each.splitlines(keepends=True) for each in (before[name], text))
+        if old != new:
+            lines += difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")
     return "".join(lines)
 
 
-def _write_tables(
-    folder: Path, before: Mapping[str, Document], after: Mapping[str, Document]
-) -> None:
-    for name, document in after.items():
-        if document.text != before[name].text:
+def _write_tables(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    for name, text in after.items():
+        if text != before[name]:
             unfinished = folder / f".{name}.yaml.unfinished"
-            unfinished.write_text(document.text, "utf-8")
+            unfinished.write_text(text, "utf-8")
             unfinished.replace(folder / f"{name}.yaml")
 
 

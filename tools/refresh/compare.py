@@ -152,6 +152,7 @@ class Comparison:
     def _judge(self, name: str, cell: Cell, value: Value) -> Judgement:
         if isinstance(cell, Unread):
             return Judgement.LACKING
+        cell = None if cell == "absent" else cell
         if cell is None and value.text is not None and name in self._grows:
             return Judgement.LACKING
         if cell is None or value.text is None:

@@ -28,7 +28,8 @@ _LINUX = {
 }  # fmt: skip
 """Where requirements under a marker are judged."""
 
-_LOWEST = re.compile(r">=([0-9.]{1,20})")
+_SET_ASIDE = re.compile(r"Disabling PyTorch because PyTorch >= ([0-9.]{1,20}) is required")
+_UTILS = "transformers/utils/import_utils.py"
 _OPERATOR = re.compile(r"[<>=!~]{1,3}")
 _ORDER = ("==", "~=", ">=", ">", "<", "<=", "!=")
 _UPPER = re.compile(r"<|==|~=")
@@ -113,8 +114,9 @@ def lists(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow
     source = f"{file.name}, METADATA"
     named = [row for row in rows if str(release.version) in str(row.cells["version"]).split()]
     own = (named or rows)[-1]
-    is_in_extra = own.cells.get("in_extra") == "true"
-    needs = needs_of(index, file, "torch" if is_in_extra else "")
+    needs = needs_of(index, file)
+    if own.cells.get("in_extra") == "true" and (lowest := _set_aside(index, file)):
+        needs["torch"] = f">={lowest}"
     cells = {"python": Value(index.metadata(file)["Requires-Python"], source)}
     for column in ("requires", "also"):
         names = dict.fromkeys(
@@ -156,17 +158,21 @@ def declared(release: Release, index: Index, tables: Tables) -> Iterator[Derived
 
 
 def runtime_minimum(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:
-    """Derive ``transformers-releases``: Python, and the lower end of the torch of its extra."""
+    """Derive ``transformers-releases``: Python, and the torch below which it sets torch aside."""
     file = file_of(release)
     if file is None:
         return
-    source = f"{file.name}, METADATA"
-    lowest = _LOWEST.search(needs_of(index, file, "torch").get("torch", ""))
     cells = {
-        "python": Value(index.metadata(file)["Requires-Python"], source),
-        "torch": Value(lowest.group(1) if lowest else None, f"{source}, extra torch"),
+        "python": Value(index.metadata(file)["Requires-Python"], f"{file.name}, METADATA"),
+        "torch": Value(_set_aside(index, file), f"{file.name}, {_UTILS}"),
     }
     yield DerivedRow(release.version, {}, cells)
+
+
+def _set_aside(index: Index, file: File) -> str | None:
+    """Return the torch below which transformers does as if there were none."""
+    found = _SET_ASIDE.search(index.wheel(file).text(_UTILS))
+    return found.group(1) if found else None
 
 
 def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:

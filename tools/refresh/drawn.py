@@ -24,7 +24,7 @@ from tools.refresh.cli import TABLES, _cache_folder
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.index import Index
 from tools.refresh.ledger import Held, add
-from tools.refresh.names.cli import rows_of
+from tools.refresh.names.tables import rows_of
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
 

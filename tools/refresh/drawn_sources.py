@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from tools.refresh.cli import TABLES
 from tools.refresh.drawn_cells import Row, Told, wheels_of, words
-from tools.refresh.names.cli import rows_of
+from tools.refresh.names.tables import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -32,7 +32,7 @@ class Held(NamedTuple):
     cells: int
     day: str
     how: str
-    """`refreshed`, `drawn` or `read`."""
+    """`refreshed`, `drawn`, or `read` in a clone of a repository."""
     wrong: int = 0
 
 
@@ -50,8 +50,8 @@ def read(path: Path = LEDGER) -> list[Held]:
 
 def add(more: Iterable[Held], path: Path = LEDGER) -> None:
     """Write more into the ledger; the same cells count once, with their last day."""
-    known = {(each.table, each.what, each.how): each for each in read(path)}
-    known |= {(each.table, each.what, each.how): each for each in more}
+    known = {(each.table, each.what): each for each in read(path)}
+    known |= {(each.table, each.what): each for each in more}
     lines = (" | ".join(map(str, each)) + "\n" for _, each in sorted(known.items()))
     path.write_text(_HEAD + "".join(lines), "utf-8")
 

@@ -27,10 +27,9 @@ class Source:
 FRAMEWORKS = (
     "auto-gptq", "autoawq", "axolotl", "compressed-tensors", "datasets", "diffusers", "gptqmodel",
     "lightning", "liger-kernel", "llamafactory", "lmdeploy", "ms-swift", "openrlhf", "optimum",
-    "pytorch-lightning", "sentence-transformers", "sgl-deep-ep", "sgl-deep-gemm", "sgl-flash-mla",
-    "sgl-kernel", "sglang", "sglang-kernel", "timm", "tokenizers", "torchcodec", "torchmetrics",
-    "torchtune",
-    "verl", "xgrammar",
+    "pytorch-lightning", "sageattention", "sentence-transformers", "sgl-deep-ep", "sgl-deep-gemm",
+    "sgl-flash-mla", "sgl-kernel", "sglang", "sglang-kernel", "timm", "tokenizers", "torchcodec",
+    "torchmetrics", "torchtune", "verl", "xgrammar",
 )  # fmt: skip
 """Packages whose requirements plans see as a resolver sees them; ``--newest 15`` reads so many."""
 
@@ -46,8 +45,8 @@ HELPERS = (
 
 DECLARED = (
     "accelerate", "axolotl", "datasets", "diffusers", "kernels", "llamafactory", "ms-swift",
-    "openrlhf", "peft", "sentence-transformers", "tokenizers", "transformers", "trl", "unsloth-zoo",
-    "vllm",
+    "numba", "openrlhf", "peft", "sentence-transformers", "sglang", "tokenizers", "torch",
+    "transformers", "trl", "unsloth", "unsloth-zoo", "vllm",
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tools.refresh.installable import TABLE as NOT_INSTALLABLE
+from tools.refresh.names.packages import PACKAGES
+from tools.refresh.names.tables import NAMES
 from tools.refresh.sources import SOURCES
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 TABLE = "refreshed"
 _HOW = {NOT_INSTALLABLE: "requirements of the newest releases, looked up in the index"}
+_HOW |= dict.fromkeys(NAMES, f"sources of the releases of {len(PACKAGES)} packages")
 
 
 def stamped(document: Document, day: str, unread: Iterable[str]) -> Document:

@@ -30,6 +30,8 @@ PAGE_LIMIT = 32 << 20
 PAGE_AGE_S = 24 * 3600
 REQUEST_LIMIT = 5000
 """Requests of one run, where it does not say how many it needs."""
+RECEIVED_LIMIT = 6 << 30
+"""Bytes of one run. What was fetched stays in the folder, so that the next one goes on."""
 _PIECE = 64 << 10
 _PATIENCE_S = 300.0
 """One answer may take this long, however slowly it drips."""
@@ -60,9 +62,11 @@ class Transport:
         *,
         offline: bool = False,
         requests: int = 0,
+        received: int = 0,
     ) -> None:
         self._settings = settings
         self._limit = requests or REQUEST_LIMIT
+        self._received_limit = received or RECEIVED_LIMIT
         self._folder = folder
         self._offline = offline
         self._opener = _opener(settings)
@@ -97,6 +101,8 @@ class Transport:
         self.requests += 1
         if self.requests > self._limit:
             raise FetchError(f"more than {self._limit} requests")
+        if self.received > self._received_limit:
+            raise FetchError(f"more than {self._received_limit >> 20} MiB")
         parts = urlsplit(url)
         secret = self._settings.authorization.get(f"{parts.scheme}://{parts.netloc}")
         request = urllib.request.Request(url, headers={**headers, "User-Agent": "fadoctor-refresh"})  # noqa: S310 -- the scheme was checked

@@ -29,8 +29,8 @@ from fadoctor.proof import smoke
 from tools.refresh.cli import _cache_folder
 from tools.refresh.errors import FetchError, RefreshError, WheelError
 from tools.refresh.index import Index
+from tools.refresh.names.anew import REQUESTS
 from tools.refresh.names.archive import open_sources
-from tools.refresh.names.cli import REQUESTS
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.transport import Transport
 from tools.signatures.held import Call, Entry, Held
@@ -53,6 +53,7 @@ class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     repository: str
     tags: tuple[str, ...]
+    """Tags, or VERSION@COMMIT where a release, or a day, has none."""
     folder: str = ""
     """What its modules are below."""
 
@@ -123,7 +124,9 @@ def _hold_tags(held: Held, folder: Path | None, package: str, repository: Reposi
         return
     clone = _clone(folder, repository.repository)
     for tag in repository.tags:
-        held.release(package, tag.removeprefix("v"), _tag_reader(clone, tag, repository.folder))
+        version, _, commit = tag.partition("@")
+        reader = _tag_reader(clone, commit or tag, repository.folder)
+        held.release(package, version.removeprefix("v"), reader)
 
 
 def _clone(folder: Path, name: str) -> Path:

@@ -11,7 +11,14 @@ from fadoctor.model.finding import Confidence, Severity
 from fadoctor.report import markdown
 from fadoctor.report.explanation_text import silence_of
 from tools.triage.event import COMMAND
-from tools.triage.reading import is_an_example, may_be_a_namesake, speaks_of_the_field
+from tools.triage.reading import (
+    is_a_status,
+    is_an_example,
+    is_of_an_engine,
+    is_raised,
+    may_be_a_namesake,
+    speaks_of_the_field,
+)
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Explanation
@@ -64,9 +71,10 @@ def answer_to(explanation: Explanation, text: str, *, asked: bool) -> Answer | N
     """Return the comment that an issue gets, whose text was explained; None for silence.
 
     Unasked, only a certain cause or one question about a probable one is worth a comment. A
-    question needs a program of the field in the text: what Docker refuses on a machine without a
-    GPU no report of an environment settles. So does a message that a namesake's module gives, too.
-    Nobody needs an answer to a message that a wish quotes. Whoever asked gets what there is.
+    question needs a program of the field, and a message that a program raised: a person's own
+    words may tell of anything. No report settles why a container does not start. Nobody needs an
+    answer to a message that a wish quotes, or that a program lists with its state. Whoever asked
+    gets an answer.
     """
     first = _worst_first(explanation)
     if first is not None and not asked and _is_of_others(first, text):
@@ -74,7 +82,7 @@ def answer_to(explanation: Explanation, text: str, *, asked: bool) -> Answer | N
     if first is not None and (asked or first.confidence is Confidence.HIGH):
         return _answer(Kind.CAUSE, first.rule_id, defused(markdown.render(explanation)))
     is_open = first is not None and first.severity is Severity.ERROR and not explanation.log.named
-    if first is not None and is_open and (asked or speaks_of_the_field(text)):
+    if first is not None and is_open and (asked or _is_worth_asking(first, text)):
         words = f"This may be: {first.title}. {_QUESTION}"
         return _answer(Kind.QUESTION, first.rule_id, defused(words))
     if asked:
@@ -99,7 +107,12 @@ def digest_of(body: str) -> str:
 
 
 def _is_of_others(finding: Finding, text: str) -> bool:
-    return may_be_a_namesake(finding, text) or is_an_example(finding, text)
+    return may_be_a_namesake(finding, text) or is_an_example(finding, text) or is_a_status(finding)
+
+
+def _is_worth_asking(finding: Finding, text: str) -> bool:
+    is_settled = is_raised(finding) and not is_of_an_engine(finding)
+    return is_settled and speaks_of_the_field(text)
 
 
 def _worst_first(explanation: Explanation) -> Finding | None:

@@ -53,7 +53,7 @@ def hook(
             )  # fmt: skip
             worst = max(worst, judge_file(request, tuple(ignore), fail_on, settings))
         except UnknownKindError:
-            tell(f"{file} is skipped: not a kind of file that fadoctor knows")
+            tell(f"{file} is skipped: not a kind of file that fadoctor reads")
         except InputError as error:
             tell(str(error))
             worst = max(worst, error.exit_code)

@@ -9,9 +9,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import typer
 
-from fadoctor.fleet.content import CheckOutcome, Content, content_of, failed
+from fadoctor.fleet.content import CheckOutcome, Content, content_of, failed, first_steps
 from fadoctor.fleet.documents import document_of, file_name
 from fadoctor.fleet.identity import NodeIdentity, node_of, renamed
 from fadoctor.fleet.record import record_line, second_line
@@ -105,7 +106,9 @@ def _content(report: Report, code: int, *, redact: bool) -> Content:
     is_here = report.target.kind in ("environment", "site-packages")
     builds = builds_of(report.target, report.environment) if is_here else {}
     image = "" if redact else image_of(os.environ)
-    return content_of(outcome, report.environment, image, builds)
+    content = content_of(outcome, report.environment, image, builds)
+    hiding = support.redacted if redact else support.without_credentials
+    return msgspec.structs.replace(content, a=first_steps(hiding(report).findings))
 
 
 def _save(folder: Path, node: NodeIdentity, document: bytes) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="rules",
-    help="What fadoctor knows: list the rules, find or read one, test your own, fetch newer ones.",
+    help="Rules and tables: list the rules, find or read one, test your own, fetch newer ones.",
     no_args_is_help=True,
 )
 

@@ -31,10 +31,11 @@ def is_foreign(fix: Fix, environment: Environment, matrix: Matrix) -> bool:
     if mine is None:
         return False
     never = cell_words(mine.get("never"))
-    return any(_stands(word, text) for word in never for text in texts)
+    return any(stands(word, text) for word in never for text in texts)
 
 
-def _stands(word: str, text: str) -> bool:
+def stands(word: str, text: str) -> bool:
+    """Return whether words stand in a text, with no letter beside them."""
     return word in text and _pattern(word).search(text) is not None
 
 

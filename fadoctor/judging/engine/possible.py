@@ -71,7 +71,8 @@ class _Sorted:
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
-        is_said = not template.logged or holds_one(template.logged, self._lines)
+        wanted = filter(None, (template.logged, template.also))
+        is_said = all(holds_one(patterns, self._lines) for patterns in wanted)
         if not is_said or holds_one(template.unlogged, self._lines):
             return
         truth = truth_of(self._scope, template)

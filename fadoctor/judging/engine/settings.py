@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Effect
 
 OWN_OPTIONS = (
-    "Choose torch's attention (sdpa, native, eager) in the program's own options. "
+    "Choose torch's attention (sdpa, native, eager) in the program's own options, "
+    "or in its model's config.json. "
+    "Programs without that option often use torch's attention where flash-attn is not installed. "
     "Code that calls transformers takes the line below."
 )
 """What is said of a program that a log does not name."""
+
+LIBRARY = "transformers"
+"""The one framework whose line helps there: its code is called by programs without a name."""
 
 TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}
 """What a step can tell frameworks, and the fact that it becomes."""
@@ -37,9 +42,10 @@ def setting_steps(
     setting for all that is wanted.
     """
     at_work = frameworks_at_work(environment, matrix, shown)
-    if not at_work and "attention" in wanted and environment.target.kind == OF_A_LOG:
+    is_unnamed = not at_work and environment.target.kind == OF_A_LOG
+    if is_unnamed and "attention" in wanted:
         yield Step(StepKind.ADVICE, OWN_OPTIONS)
-    for name in at_work or _installable(matrix):
+    for name in at_work or ((LIBRARY,) if is_unnamed else _installable(matrix)):
         label = fact_text(_cell(matrix, "frameworks", "label", framework=name), name)
         lines, effects = _told(name, wanted, environment, matrix)
         if len(lines) == len(wanted) or (lines and at_work):

@@ -11,7 +11,6 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.judging.engine.contradicted import fitted
-from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
@@ -26,11 +25,10 @@ from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, quote
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
+from fadoctor.judging.explain.selection import Selection
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.told_words import told_cause
 from fadoctor.judging.explain.topic import is_on_topic
-from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
-from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
@@ -53,8 +51,6 @@ if TYPE_CHECKING:
     from fadoctor.judging.explain.tolerant import Tolerant
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.reading import Readable
-
-OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
@@ -136,7 +132,7 @@ def explain(
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
     texts = tuple(line.text for line in reading.lines)
     around = msgspec.structs.replace(around, built=built_in(texts, around.matrix))
-    vendor = Vendor(reading.lines if reading.ranked.causes else (), knowledge)
+    chosen = Selection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = Vocabulary(knowledge.rules)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     findings, checks = [], []
@@ -152,15 +148,10 @@ def explain(
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)
-        fixes = begun(fix for fix in finding.fixes if vendor.suits(fix))
-        if len(fixes) < len(finding.fixes) and OTHERS_FIXES not in notes:
-            notes.append(OTHERS_FIXES)
-        useful = without_vain(fixes, scope_of(each.cause, around), knowledge, texts)
-        if useful is not fixes and IN_VAIN not in notes:
-            notes.append(IN_VAIN)
-        fixes = begun(useful)
+        fixes = chosen.select(finding.fixes, scope_of(each.cause, around))
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    notes += chosen.notes
     if not findings and judged is None and (alone := _facts_alone(reading, knowledge)):
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):

@@ -35,7 +35,7 @@ def newest_of(tables: Mapping[str, Table]) -> dict[str, str]:
 
 
 def newer_than_tables(environment: Environment, knowledge: Knowledge) -> str:
-    """Return a sentence about what is newer than anything that the tables know; mostly none."""
+    """Return a sentence about what is newer than anything that the tables list; mostly none."""
     names = []
     for package, newest in knowledge.newest.items():
         fact = environment.facts.get(f"{package}.version")

@@ -187,7 +187,15 @@ def _check_fix(fix: FixTemplate, place: Path, rule: Rule, names: RuleNames) -> I
     yield from check_condition(fix.when, (*place, "when"), rule, names)
     yield from check_template(fix.title, (*place, "title"), rule, names)
     yield from check_template(fix.side_effects, (*place, "side_effects"), rule, names)
-    for key, patterns in (("tried", fix.tried), ("logged", fix.logged)):
+    said = {
+        "tried": fix.tried,
+        "logged": fix.logged,
+        "also": fix.also,
+        "unlogged": fix.unlogged,
+    }
+    if fix.also and not fix.logged:
+        yield (*place, "also"), "belongs to logged"
+    for key, patterns in said.items():
         for number, pattern in enumerate(patterns):
             yield from check_regex(pattern, (*place, key, number))
     for number, step in enumerate(fix.steps):

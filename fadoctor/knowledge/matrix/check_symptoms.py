@@ -38,7 +38,7 @@ _Node = tuple[Any, Any]
 def check_symptoms(rule: Rule) -> Iterator[Problem]:
     """Yield what is wrong with a rule's symptoms, and with its message where it has no `when`."""
     if not rule.when and _PLACEHOLDER.search(rule.message):
-        yield ("message",), "a rule that shows only in logs knows no facts"
+        yield ("message",), "a rule that shows only in logs has no facts"
     severities = list(Severity)
     for index, symptom in enumerate(rule.symptoms):
         place: Path = ("symptoms", index)

@@ -18,8 +18,8 @@ from fadoctor.knowledge.matrix.age import newest_of
 from fadoctor.knowledge.matrix.check import check_rule, check_table
 from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
+from fadoctor.knowledge.matrix.log_words import PLACES, spell_out, words_in, words_of
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
-from fadoctor.knowledge.matrix.log_words import spell_out, words_of
 from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
@@ -39,6 +39,8 @@ FILE_LIMIT = 5_000
 _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
+
+_NO_WORDS = "there is no list of words {} in log-words, and no such place in situations"
 
 BUILT_IN = ("packages", "backends")
 """Tables that the program has as literals: it reads no rows of these."""
@@ -163,9 +165,9 @@ def _width(symptom: dict[str, Any]) -> int:
 
 def _words(documents: dict[str, Document]) -> dict[str, str]:
     """Return the lists of words of a folder; what is wrong with their table is told with it."""
-    document = documents.get(f"matrix/{WORDS}.yaml")
-    rows = document.data.get("rows") if document and isinstance(document.data, dict) else None
-    return {str(row.get("name")): str(row.get("pattern")) for row in _mappings(rows)}
+    found = [documents.get(f"matrix/{table}.yaml") for table in (WORDS, PLACES)]
+    data = [each.data for each in found if each and isinstance(each.data, dict)]
+    return words_in(row for each in data for row in _mappings(each.get("rows")))
 
 
 def _rule(
@@ -180,13 +182,14 @@ def _rule(
     for index, symptom in enumerate(_mappings(raw.get("symptoms"))):
         _listed(symptom, _SYMPTOM_LISTS)
         if missing := spell_out(symptom, words):
-            problem = f"there is no list of words {missing} in log-words"
-            raise document.error(("symptoms", index), problem)
+            raise document.error(("symptoms", index), _NO_WORDS.format(missing))
         symptom["width"] = _width(symptom)
     if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
         raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
-    for fix in _mappings(raw.get("fixes")):
-        _listed(fix, {"tried", "logged"})
+    for number, fix in enumerate(_mappings(raw.get("fixes"))):
+        _listed(fix, {"tried", "logged", "also", "unlogged"})
+        if missing := spell_out(fix, words):
+            raise document.error(("fixes", number), _NO_WORDS.format(missing))
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name}, Rule), cases

@@ -6,25 +6,39 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.model.rule import Table
 
 TABLE = "log-words"
+PLACES = "situations"
+"""The table whose places are lists of words, too: each by its name, as ``{on-wsl}``."""
 
 # {our-stack}; the number of a repetition, {0,200}, begins with a digit
 NAMED = re.compile(r"(?<!\\)\{([a-z][a-z0-9-]{2,40})\}")
 
-_KEYS = ("near", "same_line", "absent", "others", "survived")
+_KEYS = ("near", "same_line", "absent", "others", "survived", "tried", "logged", "also", "unlogged")
 
 
 def words_of(tables: Mapping[str, Table]) -> dict[str, str]:
     """Return the lists by name, each as a pattern."""
     rows = tables[TABLE].rows if TABLE in tables else ()
-    return {str(row["name"]): str(row["pattern"]) for row in rows}
+    places = tables[PLACES].rows if PLACES in tables else ()
+    return words_in(rows) | words_in(places)
 
 
-def spell_out(symptom: dict[str, Any], words: Mapping[str, str]) -> str:
+def words_in(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+    """Return what rows of either table stand for, by name."""
+    keys = (("name", "pattern"), ("situation", "shows"))
+    return {
+        str(row[name]): str(row[pattern])
+        for row in rows
+        for name, pattern in keys
+        if name in row and pattern in row
+    }
+
+
+def spell_out(entry: dict[str, Any], words: Mapping[str, str]) -> str:
     """Put the lists in the place of their names; return the first name that there is not."""
     missing: list[str] = []
 
@@ -36,9 +50,9 @@ def spell_out(symptom: dict[str, Any], words: Mapping[str, str]) -> str:
             missing.append(found[1])
         return f"(?:{words.get(found[1], '')})"
 
-    if "pattern" in symptom:
-        symptom["pattern"] = spelt(symptom["pattern"])
+    if "pattern" in entry:
+        entry["pattern"] = spelt(entry["pattern"])
     for key in _KEYS:
-        if isinstance(symptom.get(key), list):
-            symptom[key] = [spelt(pattern) for pattern in symptom[key]]
+        if isinstance(entry.get(key), list):
+            entry[key] = [spelt(pattern) for pattern in entry[key]]
     return next(iter(missing), "")

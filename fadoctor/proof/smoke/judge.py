@@ -226,7 +226,7 @@ def _kernel_fault(done: Shown) -> str:
         return ""
     if done.kernels and not foreign:
         return ""
-    names = printable(", ".join(foreign), 160) or "none that autograd knows"
+    names = printable(", ".join(foreign), 160) or "none that autograd records"
     return f"another kernel ran than the one that was forced: {names}"
 
 

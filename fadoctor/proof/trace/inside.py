@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.errors import TargetError
 from fadoctor.model.trace import Record
 from fadoctor.model.typed import convert
 from fadoctor.proof.trace.join import build_report
@@ -47,7 +49,9 @@ class Trace:
         self._knowledge = _knowledge()
 
     def __enter__(self) -> Trace:  # noqa: PYI034 -- Self is of Python 3.11
-        """Patch torch, and what of attention is imported."""
+        """Patch torch, and what of attention is imported; TargetError where there is no torch."""
+        if "torch" not in sys.modules and find_spec("torch") is None:
+            raise TargetError(f"trace needs torch, which {sys.executable} does not have")
         sys.path.insert(0, str(CHILD))
         try:
             watch = import_module("_fadoctor_trace_watch")

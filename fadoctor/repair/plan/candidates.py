@@ -159,5 +159,11 @@ def _triton(version: str, row: Row) -> Choice:
 
 
 def _at_distance(choice: Choice, here: str | None) -> Choice:
-    same = here is not None and version_part(choice.version, "base") == here
-    return msgspec.structs.replace(choice, distance=1 if same else 2)
+    """Return a torch with how far it is from the one that is here: a patch is nearer than a minor.
+
+    What was made for 2.7.0 was tested with nothing as new as 2.11.
+    """
+    same = (here is not None and version_part(choice.version, part) == version_part(here, part)
+            for part in ("base", "minor"))  # fmt: skip
+    distance = next((far for far, is_so in enumerate(same, 1) if is_so), 3)
+    return msgspec.structs.replace(choice, distance=distance)

@@ -27,6 +27,8 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     """Packages that are gone."""
     warnings: int = 0
     """Rules that find a warning."""
+    far: int = 0
+    """Whether torch comes from another minor release: what is there was tested with its own."""
     changed: int = 0
     """Distributions that are replaced or removed; what is new costs by its age."""
     builds: int = 0

@@ -79,9 +79,11 @@ def aftermath(
             broken.append(each)
     company = Company(problem, environment, requirements, followers, careful=careful)
     there = mapping_of(environment.fact("packages.installed"))
-    broken += _refused(company, state, followers)
+    refused, free = _refused(company, state, followers)
+    broken += refused
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
-        found[package] = followers[package].distribution in there
+        is_moved = followers[package].distribution in there
+        found[package] = is_moved and package not in free
     for first, second in combinations([*state.values(), *followers.values()], 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
@@ -129,31 +131,61 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
     return added
 
 
-def _refused(company: Company, state: State, followers: dict[str, Choice]) -> list[Violation]:
+def _refused(
+    company: Company, state: State, followers: dict[str, Choice]
+) -> tuple[list[Violation], set[str]]:
     """Add what comes along in another release, as one that comes refuses the installed one.
 
     What the installed one asks of others, such as an old tokenizers of huggingface-hub, is over.
-    Returns what no release mends.
+    Returns what no release mends, and what moves for torch, or for what is new, at no cost: any
+    torch has such, and an older release asks for the same where it asks for nothing.
     """
-    there = mapping_of(company.environment.fact("packages.installed"))
-    helpers, kept = company.problem.session.candidates.helpers, company.problem.wishes.kept
-    candidates = (*followers.values(), *state.values())
-    coming = [c for c in candidates if c.is_change and c.version and is_told(c)]
     broken: list[Violation] = []
-    for asker in coming:
-        for name, specifier in helpers.declared(asker.distribution, asker.version).items():
-            package = package_of(name, name)
-            is_free = package not in followers and package not in state and package not in kept
-            if not is_free or name not in there or accepts(specifier, there[name]):
+    free = {TORCH}
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers = company.problem.session.candidates.helpers
+    open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
+    for asker in open_:  # what comes in place of something asks for others itself
+        for name, specifier in _asked_by(company, state, followers, asker):
+            if name not in there:
+                # an installer brings it, and nobody has to name it: what it asks for counts
+                open_ += [each for each in helpers.brought(name, specifier) if each not in open_]
+                free.add(package_of(name, name))
                 continue
-            found = _one(company.newest(name, specifier))
-            found = found or _together(company, state, name, specifier)
-            if not found and helpers.has(name, specifier):
-                broken.append(Violation(asker.distribution, name, specifier, there[name]))
-                continue
-            found = found or _one(newest_in(name, specifier, there[name]))
+            found = _in_place(company, state, name, specifier)
             followers.update({choice.package: choice for choice in found})
-    return broken
+            open_ += found
+            if asker.package in free:
+                free.update(choice.package for choice in found)
+            if not found:
+                broken.append(Violation(asker.distribution, name, specifier, there[name]))
+    return broken, free
+
+
+def _asked_by(
+    company: Company, state: State, followers: dict[str, Choice], asker: Choice
+) -> Iterator[tuple[str, str]]:
+    """Yield what a release that comes requires of packages that nobody decides about, in vain."""
+    if not (asker.version and is_told(asker)):
+        return
+    there = mapping_of(company.environment.fact("packages.installed"))
+    helpers = company.problem.session.candidates.helpers
+    decided = {*state, *company.problem.wishes.kept}
+    for name, specifier in helpers.declared(asker.distribution, asker.version).items():
+        package = package_of(name, name)
+        is_met = name in there and accepts(specifier, there[name])
+        if not (is_met or package in decided or package in followers):
+            yield name, specifier
+
+
+def _in_place(company: Company, state: State, name: str, specifier: str) -> tuple[Choice, ...]:
+    """Return what comes in place of a release that is refused; none where none can."""
+    helpers = company.problem.session.candidates.helpers
+    found = _one(company.newest(name, specifier)) or _together(company, state, name, specifier)
+    if found or helpers.has(name, specifier):
+        return found
+    there = mapping_of(company.environment.fact("packages.installed"))
+    return _one(newest_in(name, specifier, there[name]))
 
 
 def _together(company: Company, state: State, name: str, specifier: str) -> tuple[Choice, ...]:

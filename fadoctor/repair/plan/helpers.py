@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
-from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.offers import is_told, newest_in, offer
 from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier
 from fadoctor.repair.plan.releases import python_of
@@ -45,6 +45,7 @@ class Helpers:
         self._declared: dict[str, list[tuple[str, Needs]]] = {}
         self._told: dict[tuple[str, str], dict[str, str]] = {}
         self._offers: dict[str, Choice | None] = {}
+        self._brought: dict[str, tuple[Choice, ...]] = {}
         self._whole: dict[tuple[str, str], bool] = {}
 
     def fitting(
@@ -92,6 +93,10 @@ class Helpers:
         """Return whether any release of a distribution is known."""
         return bool(self._of(name))
 
+    def computes(self, name: str) -> bool:
+        """Return whether a distribution computes with torch, and does not require it itself."""
+        return any(row.get("computes") is True for row in self.rows if row["package"] == name)
+
     def has(self, name: str, specifier: str) -> bool:
         """Return whether a release in a range is known, and none between those that are is not."""
         asked = (name, specifier)
@@ -107,6 +112,17 @@ class Helpers:
         """Return the newest known release of a distribution in a range, "" for none."""
         versions = (version for version, _, _ in self._of(name))
         return next((version for version in versions if accepts(specifier, version)), "")
+
+    def brought(self, name: str, specifier: str) -> tuple[Choice, ...]:
+        """Return the release that an installer brings of what is missing: the last of its range.
+
+        Of a range without an end nothing is told: an older release may be the one that fits.
+        """
+        asked = f"{name}{specifier}"
+        if asked not in self._brought:
+            found = newest_in(name, specifier, "")
+            self._brought[asked] = () if found is None or not is_told(found) else (found,)
+        return self._brought[asked]
 
     def reaches(self, name: str, specifier: str) -> bool:
         """Return whether some known release of a distribution is in a range."""

@@ -59,7 +59,7 @@ _PAIRS = 4
 
 
 class HubRoute:
-    """The pairs that the tables know."""
+    """The pairs that the tables list."""
 
     def __init__(self, matrix: Matrix, helpers: Helpers) -> None:
         """Take the matrix, and the exact releases."""

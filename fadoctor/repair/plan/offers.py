@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import BYSTANDERS, PACKAGES, package_of
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.released import common, just_before
@@ -98,10 +98,12 @@ def at_its_end(choice: Choice, here: str) -> Choice:
     specifier = choice.requirement.removeprefix(choice.distribution)
     end = _END.search(specifier)
     goes_up = bool(here and choice.version) and is_older(here, choice.version) is True
-    if choice.package in PACKAGES or _EXACT.search(specifier) or end is None or goes_up:
+    is_judged = choice.package in PACKAGES and choice.package not in BYSTANDERS
+    if is_judged or _EXACT.search(specifier) or end is None or goes_up:
         return choice
     version = end["last"] if end["sign"] == "<=" else just_before(end["last"])
-    return msgspec.structs.replace(choice, version=version)
+    facts = common(choice.package, version) if choice.package in PACKAGES else {}
+    return msgspec.structs.replace(choice, version=version, facts=facts)
 
 
 def is_told(choice: Choice) -> bool:

@@ -9,7 +9,7 @@ from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import COMPILED_BESIDE, PACKAGES
+from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
@@ -91,6 +91,9 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
             name = PACKAGES[package][0]
             if problem.is_foreign and package in COMPILED_BESIDE:
                 yield f"{name}: PyPI has it for CUDA alone; for ROCm use an image of its authors"
+                continue
+            if problem.is_foreign and package in ATTENTION:
+                yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"
                 continue
             yield (
                 f"{name}: no table has its releases, so install it yourself, and then run "

@@ -8,39 +8,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.evaluate import Judgement
-from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import TORCH, package_of
-from fadoctor.model.verdict import Backend, Verdict
-from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
+from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.costing import Costs, Node
 from fadoctor.repair.plan.follow_ups import aftermath
-from fadoctor.repair.plan.hub_route import opens_route
-from fadoctor.repair.plan.relations import State
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.shortfall import (
-    FAILS,
-    UNDECIDED,
-    Answer,
-    best_answers,
-    count_missed,
     failures,
-    own_answer,
 )
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.strain import Strain
-from fadoctor.repair.plan.wishes import wanted_of_hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fadoctor.knowledge.matrix.kernels import Gpu
+    from fadoctor.judging.engine.evaluate import Judgement
+    from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.problem import Problem
-    from fadoctor.repair.plan.relations import Relation
+    from fadoctor.repair.plan.relations import Relation, State
 
 NODE_LIMIT = 2_400
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
@@ -48,20 +38,6 @@ The search of a real environment needs a few hundred."""
 
 _SLOWED_BY = 30
 """Installed packages that make a step as long as one more."""
-
-
-class _Node(msgspec.Struct, frozen=True):
-    """A partial state, judged as far as its packages are decided."""
-
-    state: State
-    environment: Environment
-    telling: tuple[Judgement, ...]
-    """What rules hold against it, or cannot decide."""
-    outlooks: Outlooks
-    """Of the backends whose packages are decided."""
-    quarrels: int = 0
-    """Requirements between decided packages that are broken."""
-    bound: Cost = Cost()
 
 
 def solve(problem: Problem, limit: int = NODE_LIMIT, *, gives_up: bool = False) -> Solution:
@@ -106,8 +82,7 @@ class _Search:
         self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
         instead = problem.wishes.instead
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
-        self.telling = telling
-        self.from_hub = wanted_of_hub(problem.wishes)
+        self.costs = Costs(problem, telling)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter
@@ -185,9 +160,9 @@ class _Search:
             if name in problem.offers or (key in problem.packages and not is_met):
                 yield key
 
-    def _root(self) -> _Node:
+    def _root(self) -> Node:
         """Judge the state in which nothing is decided."""
-        nothing = _Node({}, self.problem.environment, (), {})
+        nothing = Node({}, self.problem.environment, (), {})
         fresh = self._fresh(self.problem.environment, 0, Cost())
         return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
 
@@ -211,12 +186,12 @@ class _Search:
 
     def _judged(
         self,
-        before: _Node,
+        before: Node,
         state: State,
         environment: Environment,
         quarrels: int,
         fresh: list[Judgement],
-    ) -> _Node:
+    ) -> Node:
         """Judge a partial state that follows another one; `fresh`: what is told since."""
         depth = len(state)
         problem = self.problem
@@ -225,10 +200,10 @@ class _Search:
             (before.environment, before.outlooks), environment, (telling, fresh),
             self.backends[depth],
         ) if problem.gpus else {}  # fmt: skip
-        node = _Node(state, environment, telling, outlooks, before.quarrels + quarrels)
-        return msgspec.structs.replace(node, bound=self._cost(node))
+        node = Node(state, environment, telling, outlooks, before.quarrels + quarrels)
+        return msgspec.structs.replace(node, bound=self.costs.of(node))
 
-    def _descend(self, node: _Node) -> None:
+    def _descend(self, node: Node) -> None:
         """Decide the next package: as it is where that does no harm, then the most promising."""
         if not self._can_win(node.bound) or (self.gives_up and self.nodes >= self.limit):
             return
@@ -254,7 +229,7 @@ class _Search:
         for child in chain(children, promising):
             self._descend(child)
 
-    def _promise(self, node: _Node) -> Cost:
+    def _promise(self, node: Node) -> Cost:
         """Return what a state is likely to cost: what refuses its choices has to follow."""
         frameworks, others = self.strain.of(node.state)
         bound = node.bound
@@ -263,15 +238,15 @@ class _Search:
         errors, changed = bound.errors + frameworks, bound.changed + others
         return msgspec.structs.replace(bound, errors=errors, changed=changed)
 
-    def _domain(self, package: str, node: _Node) -> list[Choice]:
+    def _domain(self, package: str, node: Node) -> list[Choice]:
         if package not in self.relevant:
             return [keep(package)]  # whatever is wrong with it does not matter
         return self.problem.domain(package, node.environment, node.state)
 
-    def _children(self, node: _Node, package: str, choices: Iterable[Choice]) -> Iterator[_Node]:
+    def _children(self, node: Node, package: str, choices: Iterable[Choice]) -> Iterator[Node]:
         """Yield the states after one more choice that may come to win."""
         for choice in choices:
-            least = self._at_least(node.bound, choice)
+            least = self.costs.at_least(node.bound, choice)
             if not self._can_win(least):
                 continue
             self.nodes += self.step
@@ -283,107 +258,12 @@ class _Search:
             if fresh is not None:
                 yield self._judged(node, state, after, quarrels, fresh)
 
-    def _at_least(self, bound: Cost, choice: Choice) -> Cost:
-        """Return the least that a choice adds, before anything is judged."""
-        if not choice.is_change:
-            return bound
-        problem = self.problem
-        place = problem.by_age.index(choice.package)
-        return Cost(
-            bound.errors,
-            bound.missed,
-            bound.lost,
-            bound.lowered + problem.lowers(choice),
-            bound.torch + choice.distance,
-            bound.removed + (choice.kind is ChoiceKind.REMOVE),
-            bound.warnings,
-            bound.changed + (choice.package in self.problem.there),
-            bound.builds + (choice.kind is ChoiceKind.BUILD),
-            bound.community + (choice.kind is ChoiceKind.COMMUNITY),
-            bound.hub + opens_route(choice, self.problem.there),
-            bound.unproved,
-            (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
-            bound.added + (choice.package not in self.problem.there),
-        )
-
     def _can_win(self, cost: Cost) -> bool:
         if (self.must_meet and cost.missed) or (self.any_will_do and self.best is not None):
             return False
         return self.best is None or cost < self.best.cost
 
-    def _cost(self, node: _Node) -> Cost:
-        """Return the least that a state can come to, once the other packages are decided."""
-        problem, state = self.problem, node.state
-        several = len(problem.gpus) > 1
-        verdicts = [v for o in node.outlooks.values() for v in o.verdicts] if several else []
-        changes = [choice for choice in state.values() if choice.is_change]
-        kinds = [choice.kind for choice in changes]
-        replaced = sum(choice.package in problem.there for choice in changes)
-        missed, unproved = self._missed(node)
-        hub = sum(opens_route(choice, problem.there) for choice in changes)
-        is_excused = partial(self._is_excused, node, verdicts)
-        return Cost(
-            errors=failures(node.telling, Severity.ERROR, is_excused)
-            + node.quarrels
-            + (hub and is_of_no_use(node.outlooks, self.from_hub)),
-            missed=missed,
-            lost=sum(outlook.lost for outlook in node.outlooks.values()),
-            lowered=sum(map(problem.lowers, changes)),
-            torch=state["torch"].distance if "torch" in state else 0,
-            removed=kinds.count(ChoiceKind.REMOVE),
-            warnings=failures(node.telling, Severity.WARNING, is_excused),
-            changed=replaced,
-            builds=kinds.count(ChoiceKind.BUILD),
-            community=kinds.count(ChoiceKind.COMMUNITY),
-            hub=hub,
-            unproved=unproved,
-            ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
-            added=len(changes) - replaced,
-        )
-
-    def _is_excused(self, node: _Node, verdicts: list[Verdict], each: Judgement) -> bool:
-        """Return whether what fails on one GPU works, or may come to work, on another."""
-        problem = self.problem
-        if not problem.may_be_excused(verdicts, each):
-            return False
-        undecided = problem.cells.concerned(each).difference(node.outlooks)
-        return bool(undecided) or problem.is_excused(verdicts, each)
-
-    def _missed(self, node: _Node) -> Answer:
-        """Return what is missed already; of undecided backends what no further choice can mend."""
-        wishes, outlooks = self.problem.wishes, node.outlooks
-        decided = [backend for backend in self.telling if backend in outlooks]
-        verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
-        best = best_answers(verdicts, node.telling)
-        missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
-        open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
-        ways = {cell: self._ways(cell) for cell in open_}
-        waiting = [way for some in ways.values() for way in some if way[1] not in outlooks]
-        doomed = set(self.problem.doomed(node.telling, waiting))
-
-        def least(way: tuple[Gpu, Backend]) -> int:
-            if way[1] in outlooks:
-                return own_answer(wishes, way, best)[0]
-            if way in doomed:
-                return FAILS[0]
-            hopes = (
-                way[1] in wishes.hoped or way not in wishes.cells or way in self.problem.can_work
-            )
-            return 0 if hopes else UNDECIDED[0]
-
-        missed += sum(min(map(least, ways[cell])) for cell in open_)
-        return missed, unproved
-
-    def _ways(self, cell: tuple[Gpu, Backend]) -> list[tuple[Gpu, Backend]]:
-        """Return a wished cell, and what else meets the wish."""
-        other = self.problem.wishes.instead.get(cell[1])
-        return [cell] if other is None else [cell, (cell[0], other)]
-
-    def _is_open(self, cell: tuple[Gpu, Backend], outlooks: Outlooks) -> bool:
-        """Return whether not all that a wish can be met by is decided."""
-        return any(backend not in outlooks for _, backend in self._ways(cell))
-
-    def _finish(self, node: _Node) -> None:
+    def _finish(self, node: Node) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
         self.nodes += self.step - 1
         found = aftermath(self.problem, node.state, node.environment)

@@ -45,7 +45,7 @@ def package_of(name: str, option: str) -> str:
     plans = [*(names[0] for names in PACKAGES.values()), *kernels]
     otherwise = f" It plans for {', '.join(plans)}."
     hint = did_you_mean(name, known, otherwise)
-    raise UsageError(f"{option} {printable(name, 60)}: not a package that fadoctor knows.{hint}")
+    raise UsageError(f"{option} {printable(name, 60)}: not a package in fadoctor's tables.{hint}")
 
 
 def with_version(text: str) -> tuple[str, str]:

@@ -264,8 +264,9 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
 
 def _needed_by(helpers: Helpers, asked: Iterable[str]) -> Iterator[str]:
     """Yield torch where what was asked for is of no use without: a table of releases says so."""
-    if any(not helpers.closure(distribution_of(name)).isdisjoint(_ON_TORCH) for name in asked):
-        yield TORCH
+    for name in map(distribution_of, asked):
+        if helpers.computes(name) or not helpers.closure(name).isdisjoint(_ON_TORCH):
+            yield TORCH
 
 
 def is_of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:

@@ -157,7 +157,7 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
             is_open = not has_end(trial.environment.bounded.get(name_of(package), ""))
             if not is_all and newest in rest and is_open:
                 continue  # nothing is known to keep it from its newest release
-            so = "with every release that the tables know" if is_all else _range(with_it, rest)
+            so = "with every release that the tables list" if is_all else _range(with_it, rest)
             text = f"The release of {asked} to be installed is unknown; this happens {so}."
             yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
 

@@ -244,7 +244,7 @@ class Resolver:
     def _broken(self, there: Mapping[str, str]) -> dict[str, Fact]:
         """Return which requirements are not met that no file and no table of releases says.
 
-        Where all that the tables know are met, there may be others: they stay Unknown.
+        Where all that the tables list are met, there may be others: they stay Unknown.
         """
         pins = self._pins(there)
         found = self.declared.askers(self.pinned, pins)

@@ -1,4 +1,4 @@
-"""The versions of packages that the tables know, and what each of them requires of the others."""
+"""The versions of packages that the tables list, and what each of them requires of the others."""
 
 from __future__ import annotations
 

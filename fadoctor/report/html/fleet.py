@@ -72,6 +72,7 @@ def _finding(finding: FleetFinding) -> Html:
         tag("h3", tag("span", word, class_=look), headline(finding, (str(finding.count),))),
         tag("p", _hosts(finding.nodes)),
         tag("p", finding.message) if finding.message else Html(),
+        tag("p", "Fix: ", tag("code", finding.fix)) if finding.fix else Html(),
         tag("p", f"rule {rule_and_page(finding.rule_id)}", class_="quiet"),
     )
 

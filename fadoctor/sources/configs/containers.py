@@ -25,6 +25,7 @@ from fadoctor.sources.configs.launches import OPTIONS, find_launch, of_image
 from fadoctor.sources.configs.shell import configuration_of
 from fadoctor.sources.configs.variables import is_asked
 from fadoctor.sources.configs.words import Said
+from fadoctor.syntax.hcl_tree import SUFFIXES
 from fadoctor.syntax.tree import Node
 from fadoctor.syntax.yaml_documents import first_line, read_documents, read_embedded
 from fadoctor.syntax.yaml_walk import descend
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
 
 KIND = "container"
-_SCRIPTS = ("setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands")
+_YAML = (".yaml", ".yml")
+_SCRIPTS = (
+    "setup", "run", "script", "scripts", "before_script", "bash", "cmd", "commands", "runcmd",
+    "user_data", "startup_script", "metadata_startup_script",
+)  # fmt: skip
 """Keys whose text is a script of the shell."""
 _STARTS = ("entrypoint", "command", "args", "extraargs", "extra_args", "arguments")
 """Keys that make one command, in this order."""
@@ -62,7 +67,9 @@ class _Held(NamedTuple):
 
 def recognises(source: Source) -> bool:
     """Return whether it is YAML, and a command in it starts something that is known."""
-    if not source.base.endswith((".yaml", ".yml", ".json")) or source.document() is None:
+    if not source.base.endswith((*_YAML, ".json", *SUFFIXES)):
+        return False
+    if not source.base.endswith(SUFFIXES) and source.document() is None:
         return False
     if any(find_launch(each.words) is not None for each in _commands(source)):
         return True
@@ -103,7 +110,7 @@ def _unsaid(found: Configuration, said: Said) -> list[Intent]:
 
 def _documents(source: Source) -> Iterator[Node]:
     """Yield the documents of a file, each with its lines as they are in the file."""
-    if not source.base.endswith((".yaml", ".yml")):
+    if source.base.endswith(".json"):
         if (only := source.document()) is not None:
             yield only
         return
@@ -160,16 +167,23 @@ def _inside(mapping: Node, _key: str, held: _Held) -> _Held:
 
 def _variables(node: Node) -> Iterator[tuple[str, ConfigWord]]:
     """Yield the variables of a mapping, of ``NAME=value`` and of ``{name: ..., value: ...}``."""
-    for name, value in node.mapping.items():
+    is_one = _is_one(node)
+    for name, value in node.mapping.items() if not is_one else ():
         if not isinstance(value.value, dict | tuple):
             yield name, _word(value)
-    for item in node.items:
-        named, given = item.get("name"), item.get("value")
+    for item in node.items if not is_one else (node,):
+        named = item.get("name") or item.get("key")
+        given = item.get("value") or item.get("input", "default")
         if named is not None and given is not None:
             yield str(named.scalar), _word(given)
         elif isinstance(item.scalar, str) and "=" in item.scalar:
             key, _, text = item.scalar.partition("=")
             yield key, ConfigWord(text, item.line, item.column, is_quoted=True)
+
+
+def _is_one(node: Node) -> bool:
+    """Return whether a mapping is one variable: ``env { name = "A", value = "1" }`` of HCL."""
+    return node.mapping.keys() == {"name", "value"}
 
 
 def _word(node: Node) -> ConfigWord:
@@ -213,7 +227,7 @@ def _given(source: Source, by_key: dict[str, Node]) -> Iterator[ConfigCommand]:
         for name, value in _variables(by_key[key]) if key in by_key else ():
             if name.upper().endswith(_OPTIONS_IN) and value.text.lstrip().startswith("--"):
                 words += words_of(source, value.text, value.line)
-            elif settings.knows(name) and not by_key[key].mapping:
+            elif settings.knows(name) and (not by_key[key].mapping or _is_one(by_key[key])):
                 text = f"--{name.lower()}={value.text}"
                 words.append(msgspec.structs.replace(value, text=text))
         yield from _optional(words)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.sources.configs import python_meaning as meaning
 from fadoctor.sources.configs.intent import Computed
 from fadoctor.sources.configs.kinds import DEEPSPEED, TRANSFORMERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fadoctor.sources.configs.python_meaning import ScriptMeaning
     from fadoctor.sources.scripts.python_calls import Found
@@ -36,11 +38,14 @@ _QUANTIZED = re.compile(
     re.IGNORECASE,
 )
 _FLASH = ("flash_attention_2", "flash_attention_3")
-WANTED = frozenset({
+_ENGINES = frozenset({
     "init_inference", "initialize", "optimize", "quantize_", "quantize",
     "prepare_model_for_kbit_training", "convert_model",
 })  # fmt: skip
 """Functions of engines that are handed a model and may change its dtype."""
+_ENCODES = frozenset(("encode", "rank"))
+"""What a SentenceTransformer is called for."""
+WANTED = _ENGINES | _ENCODES
 # `model.to(device)`, `model.to(args.local_rank)`
 _DEVICE = re.compile(r"dev|cuda|rank|gpu", re.IGNORECASE)
 
@@ -50,10 +55,27 @@ def say(script: ScriptMeaning, found: Sequence[Found]) -> None:
 
     Silent wherever something may decide: a cast, a quantized checkpoint, autocast, an engine.
     """
-    loads = [call for call in found if call.form == "call" and _LOADS.fullmatch(call.name)]
+    loads = [each for call in found if call.form == "call" for each in _loading(call)]
     asked = [call for call in loads if _asks_for_flash(call)]
+    for call in found:
+        if call.name.rpartition(".")[2] in _ENCODES and any(e.name in _HAND_ON for e in asked):
+            script.uses("", "inference", call)
     if len(loads) == len(asked) == 1 and _is_open_to_default(script, found):
         script.add("config.dtype_left_to", asked[0], TRANSFORMERS, asked[0])
+
+
+def _loading(call: Found) -> Iterator[Found]:
+    """Yield a call where it loads a model; SentenceTransformer hands its ``model_kwargs`` on."""
+    if _LOADS.fullmatch(call.name):
+        yield call
+    elif call.name in _HAND_ON:
+        given = call.argument("model_kwargs")
+        if given is not None and given.value.kind == "mapping":
+            items, is_open = given.value.items, given.value.open or call.open
+            yield msgspec.structs.replace(call, arguments=(*call.arguments, *items), open=is_open)
+
+
+_HAND_ON = ("sentence_transformers.SentenceTransformer", "sentence_transformers.CrossEncoder")
 
 
 def _asks_for_flash(call: Found) -> bool:
@@ -81,7 +103,7 @@ def _is_open_to_default(script: ScriptMeaning, found: Sequence[Found]) -> bool:
 def _may_cast(call: Found) -> bool:
     """Return whether a call may change the dtype of a model: an engine, or a cast to a variable."""
     last = call.name.rpartition(".")[2]
-    if last in WANTED or call.argument(DEEPSPEED, "fsdp", "fsdp_config") is not None:
+    if last in _ENGINES or call.argument(DEEPSPEED, "fsdp", "fsdp_config") is not None:
         return True
     moved = call.arguments if last == "to" else ()
     return not all(

@@ -185,8 +185,9 @@ def _meant(said: Said, node: Node, key: _Key) -> bool:
         if what:
             said.add(_OPEN[what], node, value, written)
         return bool(what) or str(node.scalar).strip().lower() in _STORED
-    if key.says in ("bf16", "fp16"):
-        return _switch(said, node, key.says)
+    if key.says in ("bf16", "fp16", "fp8"):
+        is_fp8 = key.says == "fp8"
+        return _products(said, node, written) if is_fp8 else _switch(said, node, key.says)
     if key.value:  # a switch that stands for a value
         switch = words.flag(node)
         if switch is True:
@@ -209,10 +210,13 @@ _OPEN = {
     "autocast": "config.autocast", "bf16": "config.autocast", "fp16": "config.autocast",
     "fsdp": "config.fsdp_precision", "compute": "config.compute_dtype",
     "kv": "config.kv_cache_dtype", "attention": "config.attention", "switch": "config.attention",
-    "layers": "config.attention",
+    "layers": "config.attention", "fp8": "config.fp8",
 }  # fmt: skip
 """What a key says -> the fact that is open where a variable decides."""
-_FLASH = {"flash": "flash_attention_2", "fa2": "flash_attention_2"}
+_FLASH = {
+    "flash": "flash_attention_2", "fa2": "flash_attention_2", "flash_attn": "flash_attention_2",
+    "torch": "sdpa",
+}  # fmt: skip
 
 
 def _switch(said: Said, node: Node, name: str) -> bool:
@@ -225,6 +229,19 @@ def _switch(said: Said, node: Node, name: str) -> bool:
     elif switch is False:
         said.add(f"config.{name}", inner or node, value=False, key=name)
     return isinstance(switch, bool)
+
+
+def _products(said: Said, node: Node, written: str) -> bool:
+    """Note that matrices are multiplied in fp8: a training, with Transformer Engine."""
+    word = str(node.scalar).strip().lower()
+    if word in _OFF:
+        return word != "none"
+    said.add("config.fp8", node, value=True, key=written)
+    said.default("config.purpose", node, "training")
+    return True
+
+
+_OFF = frozenset(("none", "null", "false", "no", ""))
 
 
 def finished(said: Said, document: Node) -> None:
@@ -254,7 +271,8 @@ def looked_for() -> str:
 def recognises(source: Source) -> bool:
     """Return whether it has a key that means the same everywhere."""
     document = source.document()
-    return document is not None and bool(say(Said(source), document))
+    # a list is a table of records, such as models that may be chosen: nothing asks for them
+    return document is not None and not document.items and bool(say(Said(source), document))
 
 
 def read(source: Source) -> Configuration:

@@ -121,7 +121,7 @@ def _one_run(started: list[list[Intent]]) -> list[Intent]:
         for found, framework in zip(started, of, strict=True)
         if not (is_training and framework is not None and framework.value in SERVERS)
     ]
-    intents = [intent for found in kept for intent in found]
+    intents = [intent for found in _alike(kept) for intent in found]
     frameworks = [each for found in kept if (each := _framework(found)) is not None]
     if len({each.value for each in frameworks}) > 1:
         why = Computed("the script starts programs of several frameworks")
@@ -130,6 +130,17 @@ def _one_run(started: list[list[Intent]]) -> list[Intent]:
             for name in ("config.framework", "config.attention")
         ]
     return intents
+
+
+def _alike(started: list[list[Intent]]) -> list[list[Intent]]:
+    """Return what programs are told, without switches that differ: bf16 of one, fp16 of another."""
+    on = [{each.name for each in said if each.value is True} & _SWITCHES for said in started]
+    if any(each == _SWITCHES for each in on) or set().union(*on) != _SWITCHES:
+        return started
+    return [[each for each in said if each.name not in _SWITCHES] for said in started]
+
+
+_SWITCHES = {"config.bf16", "config.fp16"}
 
 
 def _framework(found: list[Intent]) -> Intent | None:
@@ -189,9 +200,10 @@ def _launched(source: Source, launch: Launch) -> tuple[list[Intent], list[str]]:
 def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
     """Return the intents of arguments, read by their framework's reader."""
     keys, program = arguments.tree.mapping, launch.program
-    if launch.kind == SERVER or (not launch.kind and not _is_known(arguments)):
-        keys_said = Said(Source(arguments.name, ""))
+    keys_said = Said(Source(arguments.name, ""))
+    if launch.kind in ("", SERVER):
         settings.say(keys_said, arguments.tree)
+    if launch.kind == SERVER or (not launch.kind and not _is_known(arguments)):
         if launch.kind:
             keys_said.default("config.purpose", arguments.tree, "inference")
         return tuple(_at_program(each, program, arguments.name) for each in keys_said.intents)
@@ -208,6 +220,8 @@ def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
     if "mixed_precision" in keys:
         accelerate: Configuration = import_module(READERS[ACCELERATE]).read(arguments)
         intents += accelerate.intents
+    told = {each.name for each in intents}
+    intents += tuple(each for each in keys_said.intents if each.name not in told)
     return tuple(_at_program(each, program, arguments.name) for each in intents)
 
 

@@ -81,6 +81,11 @@ class Source(msgspec.Struct, frozen=True, dict=True):
         named_otherwise = self.base.endswith(_NO_DOCUMENT) or self.base.startswith("dockerfile")
         return not named_otherwise and "." not in self.base and not self.text.startswith("#!")
 
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        return tuple(self.text.split("\n"))
+
     def at(self, line: int, column: int = 1) -> Place:
         """Return a place in this file."""
         return Place(self.name, line, column)

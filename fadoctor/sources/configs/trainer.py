@@ -65,14 +65,25 @@ _MODEL = (
 def recognises(source: Source) -> bool:
     """Return whether it is one: several arguments of a trainer, and none of a framework's own."""
     document = source.document()
-    if document is None or not _OTHERS.isdisjoint(document.mapping):
-        return False
-    return len(_ARGUMENTS.intersection(document.mapping)) > 1
+    return document is not None and _arguments(document) is not None
+
+
+def _arguments(document: Node) -> Node | None:
+    """Return the arguments: the document itself, or what stands below a key that names them."""
+    for node in (document, *map(document.get, _BELOW)):
+        found = node.mapping if node is not None else {}
+        if len(_ARGUMENTS.intersection(found)) > 1 and _OTHERS.isdisjoint(found):
+            return node
+    return None
+
+
+_BELOW = ("training_args", "training_arguments", "trainer_args", "train_args")
 
 
 def read(source: Source) -> Configuration:
     """Return what it asks for."""
     document, said = source.content(), Said(source)
+    document = _arguments(document) or document
     said.framework(TRANSFORMERS, document)
     said.default("config.purpose", document, "training")
     said.take_all(document, _TOPICS)

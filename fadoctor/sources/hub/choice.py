@@ -77,7 +77,7 @@ def choose(variants: Iterable[Variant], habits: Habits, system: System) -> HubCh
 def _against(variant: Variant, habits: Habits, system: System) -> str:
     """Return what speaks against a build, "" where nothing does."""
     if system.backend == "cpu" and not habits.everywhere:
-        return "this release of kernels wants a torch for a GPU"
+        return "this release of kernels needs a torch for a GPU"
     if variant.interface is Interface.PYTHON:
         return _against_python(variant, habits, system)
     return (

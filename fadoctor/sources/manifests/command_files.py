@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.model.packages import ATTENTION, TORCH, package_of
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import (
@@ -22,6 +21,7 @@ from fadoctor.sources.manifests.docker_installs import (
     shared_by,
 )
 from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.environments import weight_of
 from fadoctor.sources.manifests.install_script import is_fresh
 from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import (
@@ -40,6 +40,7 @@ from fadoctor.sources.manifests.requirement_text import (
 )
 from fadoctor.sources.manifests.yaml_units import Unit, read_units
 from fadoctor.syntax.dockerfile import Text
+from fadoctor.syntax.hcl_tree import SUFFIXES
 from fadoctor.syntax.recipes import image_of, is_recipes, recipe_script, recipes_of
 from fadoctor.syntax.text_lines import line_starts
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 KIND = "commands"
 LENGTH_LIMIT = 1 << 18
 UNIT_LIMIT = 200
+_READ = (".yml", ".yaml", "devcontainer.json", *SUFFIXES)
 _SHOWN = 5
 _NOTHING = (
     "has no command that installs packages, and no list of packages, as far as they can be "
@@ -67,9 +69,7 @@ class _Installed(msgspec.Struct, frozen=True):
     @property
     def weight(self) -> tuple[int, int]:
         """How much of what is judged it installs."""
-        names = [each for each in self.stage.packages if package_of(each)]
-        attention = [each for each in names if package_of(each) in ATTENTION]
-        return 2 * bool(attention) + (TORCH in names), len(names)
+        return weight_of(self.stage.packages)
 
     @property
     def size(self) -> int:
@@ -80,7 +80,7 @@ class _Installed(msgspec.Struct, frozen=True):
 def recognises(name: str, head: str) -> bool:  # noqa: ARG001 -- the contract of all readers
     """Say whether a file may be one, by its name."""
     base = name.lower()
-    return is_recipes(base) or base.endswith((".yml", ".yaml", "devcontainer.json"))
+    return is_recipes(base) or base.endswith(_READ)
 
 
 def read(source: Source) -> Manifest:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, NUMPY, TORCH
 from fadoctor.sources.manifests.conda_build import conda_cuda
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.version_ranges import conda_range
@@ -29,7 +29,7 @@ _SPEC = re.compile(
 _KEY = re.compile(r"""\s{0,9}(\w{1,30})\s{0,9}=\s{0,9}('[^']*'|"[^"]*"|[^,]*?)\s{0,9}(?:,|$)""")
 
 
-_THREE_PARTS = frozenset((TORCH, *BESIDE_TORCH))
+_THREE_PARTS = frozenset((TORCH, NUMPY, *BESIDE_TORCH))
 _WHOLE = re.compile(r"==(\d{1,2}\.\d{1,2}\.\d{1,2})\.\*")
 
 
@@ -109,7 +109,7 @@ def add_spec(
     if specifier is None:
         if role or _EPOCH.match(spec.version):
             return None  # build numbers and dates: tzdata=2024a
-        problem = f"{spec.version[:100]!r} is not a version that fadoctor knows"
+        problem = f"{spec.version[:100]!r} is not a version that fadoctor reads"
         return problem if re.search(r"[<>=!~|,\s]", spec.version.lstrip("=")) else None
     if role == "python":
         draft.default_python(Setting(specifier, place))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.packages import TORCH, VLLM
+from fadoctor.model.packages import SGLANG, TORCH, VLLM
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         index = next((str(row["index"]) for row in rows if row["build"] == build), "")
     requirements = [
         Requirement(name, place, f"=={parts[name]}", index=index if name == TORCH else "")
-        for name in (TORCH, VLLM)
+        for name in (TORCH, VLLM, SGLANG)
         if name in parts
     ]
     python = parts.get("python")

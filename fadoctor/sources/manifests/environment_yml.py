@@ -54,7 +54,7 @@ def read(source: Source) -> Manifest:
         tree.count_package(item)
         spec = parse_spec(text)
         if spec is None:
-            raise tree.error(item, f"{text[:200]!r} is not a package name that conda knows")
+            raise tree.error(item, f"{text[:200]!r} is not a package name that conda accepts")
         spec = msgspec.structs.replace(spec, channel=clean_url(spec.channel) or channel)
         problem = add_spec(draft, names, spec, tree.place(item))
         if problem:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.model.packages import SETUPS
 from fadoctor.sources.manifests.conda_platforms import platform_marker
 from fadoctor.sources.manifests.conda_spec import CondaNames, Spec, add_spec, only_one_cuda
 from fadoctor.sources.manifests.draft import Draft, only_named
@@ -15,9 +16,10 @@ from fadoctor.sources.manifests.entries import (
     index_setting,
     repository,
 )
+from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.version_ranges import poetry_range
-from fadoctor.sources.probes.metadata import clean_url
+from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
@@ -46,15 +48,19 @@ def read(source: Source) -> Manifest:
 def read_pixi(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
     """Add what the default environment asks for, or the one that was chosen; note the rest."""
     packages = _Packages(draft, tree, pixi)
+    before = len(draft.requirements)
     features = tree.table(pixi, "feature")
     environments = tree.table(pixi, "environments")
     name = chosen_environment(draft, tree, environments)
     default = _features(tree, environments.get(name))
     _options(draft, tree, pixi)
     shared = [] if _is_alone(tree, environments.get(name)) else [pixi]
-    for table in (*shared, *(features[each] for each in default if each in features)):
+    tables = (*shared, *(features[each] for each in default if each in features))
+    for table in tables:
         packages.feature(table)
     only_one_cuda(draft)
+    apart = {name for table in (pixi, *tables) for name in _built_apart(tree, table)}
+    draft.requirements[before:] = marked(draft.requirements[before:], apart)
     for name, node in features.items():
         if name not in default:
             asked = [each for table in _TABLES for each in tree.table(node, table)]
@@ -104,6 +110,16 @@ def _options(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
     if cuda is not None:
         said = cuda.value if isinstance(cuda.value, str) else ""
         draft.note(tree.place(cuda).line, f"asks for a machine whose driver has CUDA {said}")
+
+
+def _built_apart(tree: ManifestTree, table: Node) -> set[str]:
+    """Return the packages that a table builds without isolation: all of them, or a list."""
+    said = tree.find(table, "pypi-options", "no-build-isolation")
+    if said is None or said.value is False:
+        return set()
+    if said.value is True:
+        return set(SETUPS)
+    return {normalise_name(tree.as_text(item)) for item in tree.items(said)}
 
 
 class _Packages:

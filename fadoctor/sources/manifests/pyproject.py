@@ -12,7 +12,8 @@ from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.listed_beside import dynamic_lists
 from fadoctor.sources.manifests.pixi_toml import read_pixi
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.sources.manifests.pyproject_pdm import read_pdm
+from fadoctor.sources.manifests.pyproject_hatch import read_hatch
+from fadoctor.sources.manifests.pyproject_pdm import builds_beside, read_pdm
 from fadoctor.sources.manifests.pyproject_poetry import read_poetry
 from fadoctor.sources.manifests.pyproject_uv import built_apart, read_uv, uv_groups
 from fadoctor.sources.probes.metadata import normalise_name
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 KIND = "pyproject.toml"
 _GROUP_DEPTH = 16
-_ISOLATED_OTHERWISE = frozenset(("poetry", "pdm", "pixi"))
-"""Tools that have settings of their own for how sources are built."""
 
 
 def recognises(name: str, _head: str) -> bool:
@@ -51,9 +50,10 @@ def read(source: Source) -> Manifest:
         node = tree.find(root, "tool", tool)
         if node is not None:
             reader(draft, tree, node)
-    tools = tree.table(root, "tool")
-    if _ISOLATED_OTHERWISE.isdisjoint(tools):
+    # pixi has settings of its own for it
+    if tree.find(root, "tool", "pixi") is None and not builds_beside(source, tree):
         draft.requirements = marked(draft.requirements, built_apart(tree))
+    read_hatch(draft, tree)
     return draft.manifest()
 
 

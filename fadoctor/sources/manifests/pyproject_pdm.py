@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.sources.manifests.draft import only_named
+from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.entries import address, index_setting, pep508
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.version_ranges import poetry_range
@@ -14,12 +16,13 @@ from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
+    from fadoctor.sources.manifests.source import Source
     from fadoctor.sources.manifests.tree import ManifestTree
     from fadoctor.syntax.tree import Node
 
 
 def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
-    """Add indexes and overrides; groups for development are not asked for by default."""
+    """Add indexes, overrides and the groups for development, which ``pdm install`` brings too."""
     for item in tree.items(pdm, "source"):
         url = tree.find(item, "url")
         if url is None:
@@ -27,19 +30,25 @@ def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
         draft.indexes.append(index_setting(tree, url))
         _bind(draft, tree, item, clean_url(tree.as_text(url)))
     for group, node in tree.table(pdm, "dev-dependencies").items():
-        if draft.takes_group(group):
-            draft.requirements += [
-                pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
-            ]
-            continue
-        names = [_name(tree, item) for item in tree.items(node)]
-        only_named(draft, node.line, f"the group {group}", names)
+        draft.takes_group(group)
+        draft.requirements += [
+            pep508(tree, item) for item in tree.items(node) if not _is_local(tree, item)
+        ]
     for name, node in tree.table(pdm, "resolution", "overrides").items():
         _override(draft, tree, normalise_name(name), node)
 
 
-def _name(tree: ManifestTree, item: Node) -> str:
-    return tree.as_text(item) if _is_local(tree, item) else pep508(tree, item).name
+def builds_beside(source: Source, tree: ManifestTree) -> bool:
+    """Return whether PDM is told to build without isolation: here, or in ``pdm.toml``."""
+    if tree.find(tree.root, "tool", "pdm") is None:
+        return False
+    text = source.text
+    with suppress(InputError):
+        text += source.read_beside("pdm.toml").text
+    return _NOT_ISOLATED.search(text) is not None
+
+
+_NOT_ISOLATED = re.compile(r"no-isolation|build[_-]isolation", re.IGNORECASE)
 
 
 def _is_local(tree: ManifestTree, item: Node) -> bool:

@@ -5,6 +5,7 @@ Each image is a machine of its own: its calls become the commands that Modal run
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -33,11 +34,25 @@ _FILES = {
 }  # fmt: skip
 _LISTED = ("ImageSpec", "python_packages", "add_python_packages", "pypi", "pypi_base")
 """Calls of Flyte, bentoml, Beam and Metaflow that are given a list of packages."""
+_SESSION = {"<session>.install": "pip install", "<session>.conda_install": "conda install -y"}
+"""Calls of nox -> the command that each runs."""
+_FUNCTION = re.compile(r"[ \t]{0,12}(?:async[ \t]{1,9})?def[ \t]")
 _COMMANDS = ("run_commands", "dockerfile_commands")
 _SUBPROCESS = ("run", "Popen", "call", "check_call", "check_output")
 _SHELL = ("system", "popen")
 _WANTED = frozenset(
-    (*_BASES, *_PIP, *_FILES, *_LISTED, *_COMMANDS, "env", "install", *_SUBPROCESS, *_SHELL)
+    (
+        *_BASES,
+        *_PIP,
+        *_FILES,
+        *_LISTED,
+        *_COMMANDS,
+        "env",
+        "install",
+        "conda_install",
+        *_SUBPROCESS,
+        *_SHELL,
+    )
 )
 _STARTERS = frozenset(
     (*(f"subprocess.{name}" for name in _SUBPROCESS), *(f"os.{name}" for name in _SHELL))
@@ -59,15 +74,19 @@ def read_script_units(source: Source) -> list[Unit]:
     chains: list[tuple[str, Unit]] = []
     itself = Unit("this file", 1)
     listed: list[Unit] = []
+    sessions: dict[int, Unit] = {}
+    functions = [at for at, row in enumerate(text.split("\n"), 1) if _FUNCTION.match(row)]
     found = read_calls(text, source.name, _WANTED).found
     for call in sorted(found, key=lambda one: (one.line, one.column, len(one.name))):
         if call.name in _STARTERS:
             _start(itself, call)
-        elif call.name.rpartition(".")[2] in _LISTED or call.name == "<session>.install":
+        elif call.name in _SESSION:
+            _in_session(sessions, functions, call)
+        elif call.name.rpartition(".")[2] in _LISTED:
             listed.append(_listed(source, call))
         elif call.form == "call":
             _add_to_image(source, call, images, chains)
-    units = (*images.values(), *listed, itself)
+    units = (*images.values(), *listed, *sessions.values(), itself)
     return [unit for unit in units if unit.rows or unit.notes or unit.wishes]
 
 
@@ -91,6 +110,19 @@ def _listed(source: Source, call: Found) -> Unit:
         minor = ".".join(python.value.literal.removeprefix("python").split(".")[:2])
         unit.python = Setting(f"=={minor}.*", Place(source.name, python.line, python.column))
     return unit
+
+
+def _in_session(sessions: dict[int, Unit], functions: list[int], call: Found) -> None:
+    """Add what nox installs to its session: a function, whose environment begins bare."""
+    begin = max((line for line in functions if line < call.line), default=1)
+    unit = sessions.setdefault(begin, Unit(f"the session at line {begin}", begin))
+    unit.is_bare = True
+    _run(unit, [(call.line, _SESSION[call.name]), *_quoted(call)], call.condition)
+
+
+def _quoted(call: Found) -> Iterator[tuple[int, str]]:
+    for line, text in _texts(call):
+        yield line, shlex.quote(text) if "$" not in text else text
 
 
 def _add_to_image(
@@ -146,10 +178,9 @@ def _begin(source: Source, unit: Unit, call: Found, last: str) -> None:
 
 def _installing(call: Found, last: str) -> Iterator[tuple[int, str]]:
     """Yield the words of the command that a call comes to, each with its line."""
-    texts = list(_texts(call))
+    texts = list(_quoted(call))
     yield (texts[0][0] if texts else call.line), _PIP.get(last) or _FILES[last]
-    for line, text in texts:
-        yield line, shlex.quote(text) if "$" not in text else text
+    yield from texts
     for key, option in _INDEXES.items():
         given = call.argument(key)
         if given is not None and given.value.literal is not None:

@@ -40,8 +40,8 @@ def read_source(source: Source) -> Manifest:
                 found: Manifest = reader.read(source)
             return found
     raise source.error(
-        "not a kind of file that fadoctor knows: requirements.txt, a lock of uv, poetry, "
-        "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, environment.yml, "
-        "Dockerfile, install.sh, Makefile, justfile, YAML with commands that install, notebooks "
-        "and scripts with a block # /// script are"
+        "not a kind of file that fadoctor reads: requirements.txt, a lock of uv, poetry, "
+        "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, tox.ini, "
+        "environment.yml, recipes of conda, Dockerfile, install.sh, Makefile, justfile, YAML "
+        "with commands that install, notebooks and scripts with a block # /// script are"
     )

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from fadoctor.model.place import Place
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import is_specifier
+from fadoctor.sources.manifests.ini_values import ini_values
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.requirement_text import read_requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from fadoctor.sources.manifests.ini_values import IniValue
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
 
 KIND = "setup.cfg"
-LINE_LIMIT = 20_000
 _LIMIT = 5_000
 """Requirements of one file."""
-
-_SECTION = re.compile(r"\[([^\]\n]{1,200})\]\s{0,100}")
-# install_requires =, or train: torch==2.8.0
-_KEY = re.compile(r"([A-Za-z0-9][\w.-]{0,100})\s{0,20}[=:]\s{0,20}([^\n]{0,4000})")
-
-
-class _Value(msgspec.Struct, frozen=True):
-    section: str
-    key: str
-    place: Place
-    text: str
 
 
 def recognises(name: str, _head: str) -> bool:
@@ -46,7 +30,7 @@ def read(source: Source) -> Manifest:
     draft = Draft(source, KIND)
     others: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
-    for each in _values(source):
+    for each in ini_values(source):
         if (each.section, each.key) == ("options", "python_requires"):
             draft.python = _python(each, source)
         is_plain = (each.section, each.key) == ("options", "install_requires")
@@ -71,29 +55,7 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _python(each: _Value, source: Source) -> Setting:
+def _python(each: IniValue, source: Source) -> Setting:
     if not is_specifier(each.text):
         raise source.error("is not a version range", line=each.place.line, key=each.key)
     return Setting(each.text, each.place)
-
-
-def _values(source: Source) -> Iterator[_Value]:
-    """Yield each line of a value with its key; a value goes on where a line is indented."""
-    rows = source.lines()
-    if len(rows) > LINE_LIMIT:
-        raise source.error(f"more than {LINE_LIMIT:,} lines")
-    section = key = ""
-    for number, row in enumerate(rows, 1):
-        text = row.strip()
-        if not text or text[0] in "#;":
-            continue
-        column = len(row) - len(row.lstrip()) + 1
-        if not row[0].isspace():
-            if found := _SECTION.fullmatch(row):
-                section, key = found[1].strip(), ""
-                continue
-            pair = _KEY.fullmatch(row)
-            key, text = (pair[1], pair[2].strip()) if pair else ("", "")
-            column = pair.start(2) + 1 if pair else 1
-        if key and text:
-            yield _Value(section, key, Place(source.name, number, column), text)

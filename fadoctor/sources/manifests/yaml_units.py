@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("before_script", "setup", "setup_commands", "initialization_commands", "run", "script",
             "scripts", "bash", "cmd", "commands", "oncreatecommand", "updatecontentcommand",
-            "postcreatecommand", "poststartcommand")  # fmt: skip
+            "postcreatecommand", "poststartcommand", "runcmd", "user_data", "startup_script",
+            "metadata_startup_script")  # fmt: skip
 """Keys whose text, or list of texts, is a script of the shell, in the order in which they run."""
 _STARTS = ("entrypoint", "command", "args", "arguments")
 _STEPS = frozenset(("steps", "tasks", "stages"))
@@ -36,7 +37,9 @@ _IMAGES = ("image", "image_id", "container")
 _ENVIRONMENT = ("env", "environment", "envs")
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash"))
 _EXPRESSION = re.compile(r"\$\{\{[^{}\n]{0,300}\}\}")
-_BLOCK = re.compile(r"[|>][+\-0-9]{0,2}\s*(?:#.*)?$")
+# ${{ matrix.torch }}, ${{ env.TORCH }}
+_NAMED = re.compile(r"\$\{\{\s{0,9}((?:matrix|env)\.[\w-]{1,80})\s{0,9}\}\}")
+_BLOCK = re.compile(r"(?:[|>][+\-0-9]{0,2}\s*(?:#.*)?|<<-?\w{1,40}\s*)$")
 # 3.11, py311, python3.11
 _PYTHON = re.compile(r"(?:py(?:thon)?)?(3)\.?(\d{1,2})")
 
@@ -104,7 +107,7 @@ def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[st
     is_maybe = "if" in by_key or "when" in by_key
     for script in list(_scripts(by_key)):
         line = script.line + bool(_BLOCK.search(_row(rows, script.line)))
-        text = _EXPRESSION.sub("${EXPRESSION}", str(script.scalar))
+        text = _worked_out(str(script.scalar), unit.variables)
         if is_maybe:
             unit.notes.append((line, text))
             continue
@@ -112,6 +115,17 @@ def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[st
             before = unit.rows.get(line + at, "")
             unit.rows[line + at] = f"{before}; {row}" if before.strip() else row
     return unit
+
+
+def _worked_out(text: str, variables: dict[str, str | None]) -> str:
+    """Return a script with the values of ``${{ matrix.torch }}`` and ``${{ env.TORCH }}``."""
+
+    def value(found: re.Match[str]) -> str:
+        named = _NAMED.fullmatch(found[0])
+        known = variables.get(named[1].removeprefix("env.")) if named else None
+        return known if known is not None else "${EXPRESSION}"
+
+    return _EXPRESSION.sub(value, text)
 
 
 def _row(rows: list[str], line: int) -> str:
@@ -132,7 +146,24 @@ def _variables(by_key: dict[str, Node]) -> dict[str, str | None]:
             text = value.scalar
             is_plain = text is not None and not isinstance(text, bool) and "${{" not in str(text)
             found[name] = str(text) if is_plain else None
-    return found
+    strategy = by_key.get("strategy")
+    return {**found, **(_matrix(strategy) if strategy is not None else {})}
+
+
+def _matrix(strategy: Node) -> dict[str, str | None]:
+    """Return the axes of a matrix that have one value: of the others each run has its own."""
+    matrix = strategy.get("matrix")
+    axes = dict(matrix.mapping) if matrix is not None else {}
+    included = axes.pop("include", None)
+    axes.pop("exclude", None)
+    if included is not None and len(included.items) == 1:
+        axes |= included.items[0].mapping
+    values = {name: node.items or (node,) for name, node in axes.items()}
+    return {
+        f"matrix.{name}": str(given[0].scalar)
+        for name, given in values.items()
+        if len(given) == 1 and given[0].scalar is not None
+    }
 
 
 def _lists(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:

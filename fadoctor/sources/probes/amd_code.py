@@ -37,7 +37,7 @@ def amd_code(extension: Extension, world: World, facts: Mapping[str, Fact]) -> F
         version = facts.get("torch.version")
         published = isinstance(version, Known) and label_of(str(version.value))
         if published and not world.thorough:
-            return absent(f"{_LIBRARY}: the matrix may know this build; --thorough reads the file")
+            return absent(f"{_LIBRARY}: the matrix may list this build; --thorough reads the file")
         path = path.parent / "lib" / _LIBRARY
     source = world.name(path)
     if not path.is_file():

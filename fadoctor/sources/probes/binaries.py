@@ -204,7 +204,7 @@ def _code_of(extension: Extension, world: World, facts: Mapping[str, Fact]) -> F
         published = isinstance(build, Known) and build.value != "other"
         library = "torch_cuda.dll" if world.os == "windows" else "libtorch_cuda.so"
         if published and not world.thorough:
-            reason = "the matrix knows this build; --thorough reads the file"
+            reason = "the matrix lists this build; --thorough reads the file"
             return dict.fromkeys(_CODE, absent(f"{library}: {reason}"))
         path = path.parent / "lib" / library
     source = world.name(path)

@@ -226,4 +226,4 @@ def _library_cause(soname: str) -> str:
 
 
 def _hint_text(hint: Hint) -> str:
-    return printable(f"it wants {hint.wanted}, torch has {hint.nearest}", SYMBOL_LIMIT)
+    return printable(f"it needs {hint.wanted}, torch has {hint.nearest}", SYMBOL_LIMIT)

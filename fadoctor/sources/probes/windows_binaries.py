@@ -148,7 +148,7 @@ def windows_loads(predictions: Mapping[Extension, DllPrediction], naming: Window
 def _failure(extension: Extension, prediction: DllPrediction, naming: WindowsNaming) -> Facts:
     source = naming.world.name(extension.path)
     if prediction.loads:
-        return dict.fromkeys(_FAILURE, absent(f"{source}: everything that it wants is there"))
+        return dict.fromkeys(_FAILURE, absent(f"{source}: everything that it needs is there"))
     first = prediction.troubles[0]
     certain = [t for t in prediction.troubles if t.kind in _FAILURES]
     if not certain:

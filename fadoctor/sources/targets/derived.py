@@ -145,15 +145,13 @@ def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     derived: dict[str, Fact] = {}
     for gpu in (subject.text for subject in environment.subjects("gpu")):
         model = environment.facts.get(f"{gpu}.name")
-        if not isinstance(model, Known):
+        parts = [f"{gpu}.{part}" for part in ("compute_capability", "gfx")]
+        unread = [name for name in parts if isinstance(environment.facts.get(name), Unknown)]
+        if not isinstance(model, Known) or not unread:
             continue
         with suppress(UsageError):  # not a name of the table
             found = find_gpu(str(model.value), matrix.tables)
             source = f"by the name {model.value}"
-            parts = {"compute_capability": found.compute_capability, "gfx": found.gfx}
-            derived |= {
-                f"{gpu}.{part}": Known(value, source)
-                for part, value in parts.items()
-                if value and isinstance(environment.facts.get(f"{gpu}.{part}"), Unknown)
-            }
+            values = dict(zip(parts, (found.compute_capability, found.gfx), strict=True))
+            derived |= {name: Known(values[name], source) for name in unread if values[name]}
     return derived

@@ -38,14 +38,41 @@ def test_something_else_gets_none() -> None:
     assert answer("How do I use flash attention with my own mask?") is None
 
 
-def test_no_question_where_no_program_of_the_field_is_named() -> None:
-    """An issue about Docker alone was asked for `collect_env`."""
-    text = 'docker: Error response from daemon: could not select device driver "" with [[gpu]].'
-    text = text.replace("with [[gpu]]", "with capabilities: [[gpu]]")
-    assert answer(text) is None
-    found = answer(f"My image of torch does not start.\n\n{text}")
+def test_no_question_where_no_container_starts() -> None:
+    """An issue about Docker was asked for `collect_env` of a container that does not start."""
+    refused = 'could not select device driver "" with capabilities: [[gpu]]'
+    for said in (
+        f"docker: Error response from daemon: {refused}.",
+        "nvidia-container-cli: initialization error: cuda error: unknown error",
+    ):
+        text = f"My image of torch does not start.\n\n{said}"
+        assert answer(text) is None
+        found = answer(text, asked=True)
+        assert found is not None
+        assert found.rule_id == "driver-lib-missing-container"
+
+
+RENAMED = "ImportError: cannot import name 'AttrsDescriptor' from 'triton.compiler.compiler'"
+
+
+def test_a_question_needs_a_message_of_a_program() -> None:
+    """A pull request that tells what it repairs was asked for a report."""
+    found = answer(f"My node of ComfyUI is red.\n\n    {RENAMED}\n")
     assert found is not None
     assert found.kind is Kind.QUESTION
+    told = "Loading the model fails where the package flash_attn is not installed. This repairs it."
+    assert answer(f"Search the imports of remote code in transformers\n\n{told}") is None
+
+
+def test_a_message_in_a_list_of_states_gets_no_comment() -> None:
+    """A log that printed the state of the GPU among others was told to install another torch."""
+    said = "Torch not compiled with CUDA enabled"
+    state = f"DEBUG Ready: {{'ram': {{'free': 3}}, 'gpu': {{'used': 0, 'error': '{said}'}}}}"
+    assert answer(f"The buttons of sdnext are gone\n\n{state}") is None
+    assert answer(f"The buttons of sdnext are gone\n\n{state}", asked=True) is not None
+    assert answer(f"The buttons are gone\n\n    AssertionError: {said}\n") is not None
+    logged = f"{{'level': 'error', 'message': 'AssertionError: {said}'}}"
+    assert answer(f"The buttons are gone\n\n{logged}") is not None
 
 
 def test_a_module_of_a_namesake_gets_no_comment() -> None:

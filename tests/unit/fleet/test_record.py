@@ -7,11 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fadoctor.fleet.content import FINDINGS, CheckOutcome, Content, content_of, failed, sealed
+from fadoctor.fleet.content import (
+    FINDINGS,
+    CheckOutcome,
+    Content,
+    content_of,
+    failed,
+    first_steps,
+    sealed,
+)
 from fadoctor.fleet.envelope import LINE_LIMIT, Damaged, opened, seal
 from fadoctor.fleet.identity import NodeIdentity, node_of, plain_name, renamed
 from fadoctor.fleet.record import SEPARATOR, record_line, second_line
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Confidence, Finding, Severity
+from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
 from tests.unit.fleet.samples import content, line, node
 from tests.work import examples
@@ -36,6 +46,49 @@ def test_what_does_not_fit_goes_in_a_fixed_order_and_is_said() -> None:
     assert list(short.o)[:3] == ["lib", "env", "nv"][: len(short.o)]
     assert (short.d, short.c, short.w, short.v) == (said.d, said.c, said.w, said.v)
     assert short.t["pkg"] == said.t["pkg"]
+
+
+def finding_with(*steps: Step, severity: Severity = Severity.ERROR) -> Finding:
+    fix = Fix("one", "Do it", steps=steps)
+    return Finding(
+        "some-rule",
+        severity,
+        Confidence.HIGH,
+        "A title",
+        "It.",
+        "Why.",
+        "flash-attn",
+        (),
+        (fix,),
+        (),
+        (),
+        "",
+    )
+
+
+LOOK = Step(StepKind.ADVICE, "Read the page.")
+
+
+def test_a_node_says_what_to_do_first_and_a_command_before_a_sentence() -> None:
+    install = Step(StepKind.INSTALL, "pip install torch==2.8.0", ("torch==2.8.0",))
+    said = {"some-rule": "pip install torch==2.8.0"}
+    assert first_steps([finding_with(LOOK, install)]) == said
+    away = Step(StepKind.UNINSTALL, "pip uninstall torch", ("torch",))
+    both = {"some-rule": "pip uninstall torch && pip install torch==2.8.0"}
+    assert first_steps([finding_with(away, LOOK, install)]) == both
+    assert first_steps([finding_with(LOOK)]) == {"some-rule": "Read the page."}
+    assert first_steps([finding_with(), finding_with(LOOK, severity=Severity.NOTE)]) == {}
+    assert first_steps([finding_with(Step(StepKind.INSTALL, "pip install " + "x" * 300))]) == {}
+
+
+def test_first_steps_go_first_and_make_no_nodes_differ() -> None:
+    plain = content(1, ("e some-rule",))
+    told = msgspec.structs.replace(plain, a={"some-rule": "pip install torch==2.8.0"})
+    assert sealed(told).d == plain.d
+    assert read(record_line(node(1), told))[1].a == told.a
+    long = {f"rule-{number}": "pip install " + "x" * 200 for number in range(5)}
+    _, short = read(record_line(node(1), msgspec.structs.replace(plain, a=long)))
+    assert short == plain
 
 
 def test_of_too_many_findings_the_worst_stay_and_all_are_counted() -> None:

@@ -229,3 +229,25 @@ def test_metrics_are_one_number_a_line() -> None:
     values = [row.rpartition(" ") for row in rows if not row.startswith("#")]
     assert all(value.isdecimal() for _, _, value in values)
     assert ("fadoctor_fleet_nodes_healthy", " ", "15") in values
+
+
+def test_each_cause_shows_what_most_of_its_nodes_should_do_first() -> None:
+    def bad(command: str, said: Content = BAD) -> Content:
+        return msgspec.structs.replace(said, a={"flash-attn-missing": command})
+
+    older = content(1, BAD.f, torch={"build": "cu126"})
+    one, other = bad("pip install a", older), bad("pip install b")
+    nodes = gathered(n1=one, n2=BAD, n3=other, n4=BAD)
+    found = summarise(nodes, KNOWLEDGE, FleetRequest())
+    cause = found.findings[0]
+    assert (cause.count, cause.fix) == (4, "pip install b")
+    assert "  fix: pip install b\n" in render(found, Style())
+    hidden, _ = renamed(gathered(n1=bad("/home/anna/.venv/bin/pip install a")), FleetRequest())
+    assert not any("anna" in str(group.content.a) for group in hidden.nodes.values())
+
+
+def test_what_must_agree_shows_how_to_make_it_agree() -> None:
+    other = content(gpu={"driver": "550.54"})
+    found = summarise(gathered(n7=other), KNOWLEDGE, FleetRequest())
+    fixes = {each.rule_id: each.fix for each in found.findings}
+    assert "Update the older nodes" in fixes["fleet-driver-differs"]

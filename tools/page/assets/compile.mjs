@@ -14,11 +14,24 @@ import sys, zipfile
 
 # parts of the standard library that nothing in the page imports
 LEFT_OUT = {
-    "_pyrepl", "bdb", "cProfile", "curses", "dbm", "doctest", "ensurepip", "ftplib", "http", "idlelib",
-    "imaplib", "mailbox", "multiprocessing", "pdb", "pickletools", "plistlib", "poplib", "profile",
-    "pstats", "pydoc", "pydoc_data", "smtplib", "sqlite3", "test", "tkinter", "trace", "turtle", "unittest",
-    "venv", "wsgiref", "xml", "xmlrpc",
+    "_pyio", "_pyrepl", "bdb", "cProfile", "cmd", "colorsys", "curses", "dbm", "doctest", "ensurepip", "filecmp", "fileinput", "fractions",
+    "ftplib", "http", "idlelib", "imaplib", "mailbox", "modulefinder", "multiprocessing", "netrc", "optparse", "pdb",
+    "pickletools", "plistlib", "poplib", "profile", "pstats", "pty", "pyclbr", "pydoc", "pydoc_data", "sched", "shelve",
+    "smtplib", "socketserver", "sqlite3", "statistics", "symtable", "tabnanny", "test", "timeit", "tkinter", "trace",
+    "turtle", "unittest", "venv", "wave", "wsgiref", "xml", "xmlrpc", "zipapp",
 }
+WINDOWS = {f"asyncio/{name}.py" for name in ("__main__", "proactor_events", "windows_events", "windows_utils")}
+
+def is_old_table(name):
+    """Say whether this is a code page of one byte: texts come from the browser, as Unicode."""
+    part = name.removeprefix("encodings/")
+    kept = ("cp437", "cp932", "cp949", "cp950", "cp1252", "iso8859_1.")  # zip files name theirs in cp437
+    said = ("cp", "hp_", "iso8859_", "koi8_", "kz1048", "mac_", "palmos", "ptcp154", "tis_620")
+    return part != name and part.startswith(said) and not part.startswith(kept)
+
+def is_left_out(name):
+    return name.partition("/")[0].removesuffix(".py") in LEFT_OUT or name in WINDOWS or is_old_table(name)
+
 DATE = (2020, 1, 1, 0, 0, 0)
 
 def compiled(source, name):
@@ -28,7 +41,7 @@ def compiled(source, name):
 def rewrite(old, new, method):
     with zipfile.ZipFile(old) as source, zipfile.ZipFile(new, "w", method) as target:
         for name in sorted(source.namelist()):
-            if name.endswith("/") or name.partition("/")[0].removesuffix(".py") in LEFT_OUT:
+            if name.endswith("/") or is_left_out(name):
                 continue
             data = source.read(name)
             if name.endswith(".py"):

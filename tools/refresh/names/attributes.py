@@ -22,6 +22,8 @@ _WIDTH = 60
 """Names in one row."""
 _MAKERS = ("__init__", "__post_init__")
 """What runs when an object is made; what is bound later may not be there."""
+_ASIDE = ("/modular_", "/diff_", "/dummy_")
+"""Sources from which other files are written, and stand-ins for what cannot be imported."""
 _FAMILY = 8
 """So many classes that inherit make a base one of which what it gives is written once."""
 
@@ -31,12 +33,15 @@ def classes_of(text: str) -> dict[str, Body]:
     tree = parsed(text)
     found: dict[str, Body] = {}
     imports: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for node in _statements(tree.body if tree is not None else ()):
         if isinstance(node, ast.ImportFrom):
             origin = (node.module or "").rpartition(".")[2]
-            imports.update({each.asname or each.name: origin for each in node.names})
+            imports.update({each.name: origin for each in node.names})
+            renamed.update({each.asname: each.name for each in node.names if each.asname})
         elif isinstance(node, ast.ClassDef):
-            bases = tuple(name for base in node.bases if (name := _last(base)))
+            names = (name for base in node.bases if (name := _last(base)))
+            bases = tuple(renamed.get(name, name) for name in names)
             found[node.name] = Body(bases, set(_bound(node)), imports)
     return found
 
@@ -108,9 +113,8 @@ class Reader:
 
     def classes(self, sources: Sources) -> Classes:
         """Return the classes of a release."""
-        # from transformers' modular files others are written; no program imports them
         paths = [path for path in sources.digests
-                 if "/modular_" not in path
+                 if not any(each in path for each in _ASIDE)
                  and any(fnmatch.fnmatchcase(path, each) for each in self._patterns)]  # fmt: skip
         digests = sources.digests
         wanted = {path for path in paths if digests[path] not in self._known}
@@ -153,7 +157,7 @@ class History:
         """Yield rows of names-attributes: what a class has not always had, and its base neither."""
         cells: dict[tuple[str, str], list[str]] = {}
         for name in self._names:
-            for attribute in sorted(self._changes[name] - self._inherited(name)):
+            for attribute in sorted(self._told(name)):
                 cells.setdefault((name, self._cells(name, attribute)), []).append(attribute)
         shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for (name, text), attributes in cells.items():
@@ -161,7 +165,7 @@ class History:
         for (text, members), owners in sorted(shared.items(), key=lambda each: each[1]):
             for words in _cut(members):
                 keys = f"package: {package}, class: {' '.join(owners)}, name: {words}"
-                yield f"  - {{{keys}, {text}}}\n"
+                yield f"  - {{{keys}{text}}}\n"
 
     def base_rows(self) -> Iterator[str]:
         """Yield rows of names-bases: from which families classes inherit, the nearest first."""
@@ -188,16 +192,32 @@ class History:
         some = frozenset.union(*there) - frozenset.intersection(*there)
         return {each for each in some if is_outer(each) or each not in there[-1]}
 
+    def _told(self, name: str) -> set[str]:
+        """Return what is told of a class: what came or went, where no family says just that.
+
+        Also what the class always has, where a family says that it came or went.
+        """
+        there = self._there(name)
+        always = frozenset.intersection(*(self._seen[each][name].names for each in there))
+        kept = {
+            each
+            for base in self._ancestors(name)
+            if base in self._families and base in self._changes
+            for each in always & self._changes[base]
+            if not all(self._has(version, base, each) for version in there)
+        }
+        return (self._changes[name] - self._inherited(name)) | kept
+
     def _inherited(self, name: str) -> set[str]:
         """Return what a family has whenever the class has it."""
         found = set()
+        there = self._there(name)
         for base in self._ancestors(name):
             if base in self._families and base in self._changes:
-                both = [version for version in self._there(name) if base in self._seen[version]]
                 found |= {
                     each
                     for each in self._changes[name] & self._changes[base]
-                    if all(self._has(v, name, each) == self._has(v, base, each) for v in both)
+                    if all(self._has(v, name, each) == self._has(v, base, each) for v in there)
                 }
         return found
 
@@ -209,13 +229,13 @@ class History:
         versions = self._versions
         stretches = spans([(each, self._has(each, name, attribute)) for each in versions])
         first, last = stretches[-1]
-        cells = [f"first: {first}"] if first != versions[0] else []
+        cells = [f", first: {first}"] if first != versions[0] else []
         if last != versions[-1]:
-            cells.append(f"last: {end_of(last, versions, self._every)}")
+            cells.append(f", last: {end_of(last, versions, self._every)}")
         if len(stretches) > 1:
             spoken = (f"{a} to {end_of(b, versions, self._every)}" for a, b in stretches[:-1])
-            cells.append(f"earlier: {' and '.join(spoken)}")
-        return ", ".join(cells)
+            cells.append(f", earlier: {' and '.join(spoken)}")
+        return "".join(cells)
 
 
 def _cut(names: Sequence[str]) -> Iterator[str]:

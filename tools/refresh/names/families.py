@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from packaging.version import Version
 
@@ -98,15 +97,42 @@ class Family:
 
 
 def by_name(seen: Mapping[Version, Classes]) -> dict[Version, Classes]:
-    """Return classes by their names alone, but where one release has two of a name."""
-    shared: set[str] = set()
-    for classes in seen.values():
-        counts = Counter(each.rpartition(".")[2] for each in classes)
-        shared |= {name for name, count in counts.items() if count > 1}
+    """Return classes by their names alone, but for what several of a name do not have alike.
+
+    A message names a class without its module. What all of a name have in each release is told of
+    the name; what one has and another lacks in any release is told of each by its module.
+    """
+    told = [_namesakes(classes) for classes in seen.values()]
+    shared = {name for several in told for name, found in several.items() if len(found) > 1}
+    apart = {name: set[str]() for name in shared}
+    for several in told:
+        for name in shared & several.keys():
+            names = [each.names for each in several[name].values()]
+            apart[name] |= frozenset().union(*names) - names[0].intersection(*names)
     return {
-        version: {
-            each if (name := each.rpartition(".")[2]) in shared else name: found
-            for each, found in classes.items()
-        }
-        for version, classes in seen.items()
+        version: {key: found for name in several for key, found in _keyed(name, several, apart)}
+        for version, several in zip(seen, told, strict=True)
     }
+
+
+def _namesakes(classes: Classes) -> dict[str, Classes]:
+    """Return the classes of a release by their names."""
+    found: dict[str, Classes] = {}
+    for each, seen in classes.items():
+        found.setdefault(each.rpartition(".")[2], {})[each] = seen
+    return found
+
+
+def _keyed(
+    name: str, several: Mapping[str, Classes], apart: Mapping[str, set[str]]
+) -> Iterator[tuple[str, Seen]]:
+    """Yield the classes of one name as they are told."""
+    first, *others = several[name].values()
+    if name not in apart:
+        yield name, first
+        return
+    bases = tuple(base for base in first.bases if all(base in each.bases for each in others))
+    yield name, Seen(first.names - apart[name], bases)
+    if apart[name]:
+        for key, seen in several[name].items():
+            yield key, Seen(seen.names & apart[name], seen.bases)

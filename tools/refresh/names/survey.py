@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -45,6 +46,8 @@ class Survey:
     withdrawn: dict[str, list[Version]] = field(default_factory=dict)
     """Those that are not read: they lie between others."""
     unread: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    """Those of them that another run may read: the index or the network did not answer."""
     _texts: dict[str, Seen] = field(default_factory=dict)
 
     def add_asker(self, package: Package, index: Index, transport: Transport) -> None:
@@ -97,6 +100,7 @@ class Survey:
         transport: Transport,
     ) -> History:
         """Return what came to the classes of a package and went, release by release."""
+        sys.stderr.write(f"classes of {distribution}\n")
         [package] = (each for each in PACKAGES if each.distribution == distribution)
         versions = self.count(package, index)
         reader = Reader(files)
@@ -153,6 +157,8 @@ class Survey:
             return work()
         except (FetchError, WheelError) as error:
             self.unread.append(f"{what}: {error}")
+            if isinstance(error, FetchError):
+                self.failed.append(self.unread[-1])
             return None
 
     def _asked(self, sources: Sources, package: Package, modules: frozenset[str]) -> Seen | None:

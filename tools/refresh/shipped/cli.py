@@ -15,7 +15,7 @@ from fadoctor.sources.import_names.read import SHIPPED, entries_of
 from tools.refresh.cli import _cache_folder
 from tools.refresh.errors import RefreshError
 from tools.refresh.index import Index
-from tools.refresh.names.cli import REQUESTS
+from tools.refresh.names.anew import REQUESTS
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.shipped.layers import packed
 from tools.refresh.shipped.survey import Survey

@@ -55,7 +55,7 @@ SHAPES = {
     "hdim256": Shape(batch=1, seqlen=160, head_dim=256, causal=True),
     "varlen": Shape(batch=1, seqlen=320, causal=True, lengths=(130, 1, 189)),
     "kvcache": Shape(batch=3, heads=8, kv_heads=2, seqlen=256, cached=(130, 1, 255)),
-    "hdim96": Shape(batch=1, seqlen=160, head_dim=96, causal=True),
+    "hdim96": Shape(batch=3, heads=3, kv_heads=3, seqlen=130, head_dim=96, causal=True),
     "short-q": Shape(batch=1, seqlen=192, queries=65),
     "masked": Shape(seqlen=160, masked=True),
     "large": Shape(batch=1, seqlen=160, causal=True, magnitude=2.0),
@@ -133,11 +133,14 @@ def sinks_of(torch: Any, shape: Shape) -> Any:
 
 def tell_options(trace: Any, shape: Shape) -> None:
     """Note what a shape has that the usual cases have not: the other side looks for these words."""
+    is_like = trace.cell["case"] == "like"
     options = {
         "with a sliding window": shape.window,
         "with a softcap": shape.softcap,
-        "with grouped heads": trace.cell["case"] == "like" and shape.heads != shape.kv_heads,
+        "with grouped heads": is_like and shape.heads != shape.kv_heads,
         "with sinks": shape.sinks,
+        "with an odd head dimension": shape.head_dim % 32,
+        "with an odd number of heads": is_like and shape.heads & (shape.heads - 1),
     }
     for text, value in options.items():
         if value:

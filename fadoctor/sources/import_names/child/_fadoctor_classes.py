@@ -20,6 +20,9 @@ _SIZE_LIMIT = 1 << 20
 _OF_ANY = frozenset(("mro",))
 _PLAIN_DECORATORS = frozenset(("dataclass", "total_ordering", "final", "runtime_checkable"))
 _MAKERS = frozenset(("locals", "vars", "exec", "eval", "setattr"))
+_SCOPES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
+_IMPORTS = frozenset((ast.Import, ast.ImportFrom))
+_LEAVES = frozenset((ast.Constant, ast.Load, ast.Store, ast.Del, ast.Pass, ast.arguments))
 _HOOKS = frozenset(("__getattr__", "__init_subclass__", "__set_name__"))
 
 
@@ -113,18 +116,21 @@ def _bound(body: List[ast.stmt]) -> Iterator[str]:
     waiting: List[Any] = list(body)
     while waiting:
         node = waiting.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        kind = type(node)  # a large file has many nodes: each is looked up, not compared
+        if kind in _SCOPES:
+            if kind is not ast.Lambda:
+                yield node.name
+            continue
+        if kind in _IMPORTS:
             yield from (each.asname or each.name.partition(".")[0] for each in node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            yield node.id
-        elif isinstance(node, ast.ExceptHandler) and node.name:
+        elif kind is ast.Name:
+            if type(node.ctx) is not ast.Load:
+                yield node.id
+        elif kind is ast.ExceptHandler and node.name:
             yield node.name
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _MAKERS:
+        elif kind is ast.Call and getattr(node.func, "id", "") in _MAKERS:
             yield "*"
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            waiting.extend(ast.iter_child_nodes(node))
+        waiting += [each for each in ast.iter_child_nodes(node) if type(each) not in _LEAVES]
 
 
 def changed(world: World, given: Any) -> None:

@@ -45,8 +45,8 @@ class Finder:
         portions = []
         for folder in path:
             names = self.names(folder)
-            below = os.path.join(folder, name)
-            if name in names and os.path.isdir(below):
+            below = os.path.join(folder, name) if name in names else ""
+            if below and os.path.isdir(below):
                 inside = self.names(below)
                 if "__init__.py" in inside:
                     return Spec(PACKAGE, os.path.join(below, "__init__.py"), (below,))

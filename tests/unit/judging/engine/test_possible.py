@@ -134,3 +134,9 @@ def test_only_boards_of_arm_hear_of_jetpack() -> None:
     arm = {"host.os": "linux", "host.platform": "linux_aarch64"}
     orin = {**arm, "gpu[0].compute_capability": "8.7"}
     assert shipped("torch-cpu-only", orin)[0].id == "torch-of-jetpack"
+
+
+def test_a_fix_may_need_two_lines_of_a_log() -> None:
+    both = a_fix("one", {"advice": "Do it."}, logged=["amd"], also=["webui"])
+    assert of_text({}, both, log=("amd",)) == ()
+    assert [fix.id for fix in of_text({}, both, log=("amd", "webui"))] == ["one"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.judging.explain.explain import OTHERS_FIXES, explain, read_log
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.selection import OTHERS_FIXES
 from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.sources.logs.cleaning import Line
 

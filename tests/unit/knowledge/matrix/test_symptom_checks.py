@@ -150,7 +150,7 @@ def test_errors_name_file_line_and_key(tmp_path: Path) -> None:
 
 def test_a_rule_that_shows_only_in_logs_uses_no_facts(tmp_path: Path) -> None:
     found = complaints(tmp_path, "anchor: the dtype", when="")
-    assert found == ["a rule that shows only in logs knows no facts"]
+    assert found == ["a rule that shows only in logs has no facts"]
     assert complaints(tmp_path, "anchor: the dtype", when="", message="It is so.") == []
 
 

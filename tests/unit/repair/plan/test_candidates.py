@@ -23,8 +23,13 @@ def test_torch_builds_are_nearest_first_then_newest() -> None:
     found = session().candidates.torch(HEALTHY)
     assert [choice.distance for choice in found] == sorted(choice.distance for choice in found)
     assert {c.version.partition("+")[0] for c in found if c.distance == 1} == {"2.8.0"}
-    others = [choice.age for choice in found if choice.distance == 2]
+    others = [choice.age for choice in found if choice.distance == 3]
     assert others == sorted(others)
+
+
+def test_another_patch_of_a_torch_is_nearer_than_another_minor_release() -> None:
+    found = session().candidates.torch(golden("linux-a100-healthy", torch__version="2.7.0"))
+    assert {c.version.partition("+")[0] for c in found if c.distance == 2} == {"2.7.1"}
 
 
 def test_builds_that_are_not_of_pypi_have_their_index() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from fadoctor.model.fact import Known
@@ -9,6 +11,9 @@ from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan, session, with_package
 from tests.unit.repair.plan.test_planner import changed
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
 
 H100 = ("NVIDIA H100 80GB HBM3", "9.0", "570.86.15")
 RTX_5090 = ("NVIDIA GeForce RTX 5090", "12.0", "580.65.06")
@@ -68,3 +73,32 @@ def test_another_file_of_the_same_release_comes_before_a_newer_release() -> None
     }
     there = msgspec.structs.replace(there, facts={**there.facts, **known})
     assert changed(plan(there, want=("flash-attn",)))["flash-attn"] == "2.8.1"
+
+
+def _with(environment: Environment, **more: str) -> Environment:
+    """Return an environment with more distributions that nobody decides about."""
+    installed = dict(environment.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    installed |= {name.replace("_", "-"): version for name, version in more.items()}
+    facts = {**environment.facts, "packages.installed": Known(installed, "test")}
+    return derive(msgspec.structs.replace(environment, facts=facts), session().matrix)
+
+
+def test_what_moves_along_asks_for_others_in_turn() -> None:
+    """vLLM pins numba, which takes no numpy after its time: uv took numpy back unsaid."""
+    there = _with(start("torch 2.6 with vision and audio", H100), numba="0.65.1", numpy="2.4.6")
+    facts = {"numpy.version": Known("2.4.6", "test")}
+    found = plan(msgspec.structs.replace(there, facts={**there.facts, **facts}), want=("vllm<0.9",))
+    after = changed(found)
+    assert after["vllm"].startswith("0.8.5")
+    assert after["numba"] == "0.61.2"
+    assert after["numpy"].startswith("<2.3")
+    assert found.proof.requirements == ()
+
+
+def test_what_comes_new_moves_what_is_there_by_name() -> None:
+    """unsloth brings datasets, of which no release takes the newest fsspec."""
+    there = _with(start("torch 2.6 with vision and audio", H100), fsspec="2026.9.0")
+    after = changed(plan(there, want=("unsloth==2025.11.4",)))
+    assert after["unsloth"] == "2025.11.4"
+    assert after["fsspec"] == "<=2025.9.0,>=2023.1.0"
+    assert "datasets" not in after

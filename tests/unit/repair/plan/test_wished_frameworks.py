@@ -122,3 +122,36 @@ def test_a_framework_whose_torch_is_in_an_extra_can_be_asked_for() -> None:
     assert changed["llamafactory"] == "0.9.3"
     assert changed["transformers"] == "4.52.4"
     assert "torch" in changed
+
+
+@pytest.mark.parametrize("name", ["sageattention", "diffusers"])
+def test_what_computes_with_torch_and_does_not_require_it_comes_with_a_torch(name: str) -> None:
+    """No installer brings it: without it in the plan nothing can be imported."""
+    changed = _changed(_asked(name))
+    assert changed[name]
+    assert changed["torch"].startswith("2.")
+
+
+def test_what_is_published_as_sources_alone_is_named_with_its_release() -> None:
+    found = _asked("deepspeed", "transformers")
+    assert _changed(found)["deepspeed"] >= "0.19.8"
+    assert (found.proof.missed, found.proof.unknown) == ((), ())
+
+
+def test_a_gpu_that_torch_has_no_code_for_gets_the_nearest_torch_that_has() -> None:
+    """PyPI's torch 2.7.0 stops at 9.0; 2.7.1 of cu128 goes on to 12.0, as many newer ones do."""
+    here = golden("linux-a100-healthy", torch__version="2.7.0", torch__cuda="12.6",
+                  torch__requires={"triton": "==3.3.0"}, triton__version="3.3.0")  # fmt: skip
+    gpu = {"gpu[0].name": "NVIDIA RTX PRO 6000", "gpu[0].compute_capability": "12.0"}
+    facts = {**here.facts, **{name: fact_of(value) for name, value in gpu.items()}}
+    found = plan(without(msgspec.structs.replace(here, facts=facts), "flash_attn"))
+    assert _changed(found)["torch"] == "2.7.1+cu128"
+
+
+def test_on_amd_nobody_is_sent_to_install_xformers_for_cuda() -> None:
+    """`pip install xformers` brings PyPI's torch in place of the one for ROCm."""
+    here = golden("linux-a100-healthy")
+    facts = {**here.facts, "gpu[0].vendor": fact_of("amd"), "torch.build": fact_of("rocm")}
+    found = plan(msgspec.structs.replace(here, facts=facts), want=("xformers",))
+    assert any("no build for ROCm" in each for each in found.proof.unknown)
+    assert not any("install it yourself" in each for each in found.proof.unknown)

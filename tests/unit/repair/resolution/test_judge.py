@@ -164,7 +164,7 @@ def test_a_helper_that_something_may_bound_stays_open(tmp_path: Path, other: str
     said = findings(always)["peft-hybrid-cache"]
     assert said.severity is Severity.WARNING
     assert "The release of transformers>=5 to be installed is unknown" in said.message
-    assert said.message.endswith("this happens with every release that the tables know.")
+    assert said.message.endswith("this happens with every release that the tables list.")
     assert isinstance(always.planned.environment.fact("transformers.version"), Unknown)
     partly = findings(judged(tmp_path, f"{PEFT}transformers>=4.56\n{other}", "H100", "580.65"))
     assert partly["peft-hybrid-cache"].severity is Severity.NOTE

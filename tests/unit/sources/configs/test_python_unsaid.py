@@ -108,3 +108,16 @@ def test_autocast_casts_what_torchs_attention_is_given() -> None:
     forced = FORCED.format("SDPBackend.FLASH_ATTENTION")
     text = SDPA.format("", 'torch.autocast("cuda", dtype=torch.float16).__enter__()\n' + forced)
     assert facts(("a.py", text))["dtype"] == "fp16"
+
+
+SENTENCES = """from sentence_transformers import SentenceTransformer
+m = SentenceTransformer("a/b", model_kwargs={"attn_implementation": "flash_attention_2"%s})
+m.encode(["x"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "left"), [("", "transformers"), (', "torch_dtype": "auto"', None)]
+)
+def test_what_hands_its_keywords_on(more: str, left: str | None) -> None:
+    assert facts(("a.py", SENTENCES % more)).get("dtype_left_to") == left

@@ -33,6 +33,13 @@ CONDA = (
         ("requirements.txt", "torch\ngit+https://github.com/a/f.git#egg=flash-attn\n", 2),
         ("pyproject.toml", PROJECT, 4),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['apex']\n", 4),
+        (
+            "pyproject.toml",
+            "[tool.poetry.dependencies]\ntorch = '2.6.0'\nflash-attn = '2.6.3'\n",
+            3,
+        ),
+        ("pyproject.toml", f"{PROJECT}[tool.pdm]\n", 4),
+        ("pixi.toml", "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n", 3),
         ("environment.yml", CONDA, 5),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0 flash-attn==2.7.4.post1\n", 2),
         (
@@ -65,7 +72,21 @@ def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> 
             "pyproject.toml",
             f"{PROJECT}[tool.uv.extra-build-dependencies]\nflash-attn = ['torch']\n",
         ),
-        ("pyproject.toml", f"{PROJECT}[tool.pdm]\n"),
+        ("pyproject.toml", f"{PROJECT}[tool.pdm.scripts]\nall = 'pdm install --no-isolation'\n"),
+        (
+            "pixi.toml",
+            (
+                "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n"
+                "[pypi-options]\nno-build-isolation = ['flash-attn']\n"
+            ),
+        ),
+        (
+            "pixi.toml",
+            (
+                "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n"
+                "[pypi-options]\nno-build-isolation = true\n"
+            ),
+        ),
         (
             "Dockerfile",
             f"{IMAGE}RUN pip install torch\nRUN pip install flash-attn --no-build-isolation\n",

@@ -113,7 +113,7 @@ def test_of_an_included_file_nothing_is_quoted(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a kind of file that fadoctor knows"):
+    with pytest.raises(InputError, match="not a kind of file that fadoctor reads"):
         read(tmp_path, "hello", "notes.md")
 
 

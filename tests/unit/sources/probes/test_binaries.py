@@ -95,7 +95,7 @@ def test_another_string_abi_is_named_with_what_torch_has_instead(machine: Machin
     assert told(facts, "failure", "cause", "missing") == ["undefined-symbol", "string-abi", OLD]
     assert told(facts, "cxx11_abi", "undefined") == [False, (OLD,)]
     [hint, says] = told(facts, "hint", "says")
-    assert "it wants c10::Error::Error(c10::SourceLocation, std::string), torch has" in str(hint)
+    assert "it needs c10::Error::Error(c10::SourceLocation, std::string), torch has" in str(hint)
     assert says == f"$site/flash_attn_2_cuda{SUFFIX}: undefined symbol: {OLD}"
 
 

@@ -1,0 +1,64 @@
+"""The fixes of a finding that a person with this log can carry out."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fadoctor.judging.engine.fixes import begun
+from fadoctor.judging.explain.situations import situations, suiting
+from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
+from fadoctor.judging.explain.vendor import Vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.judging.engine.scope import Scope
+    from fadoctor.judging.explain.situations import Situation
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.fix import Fix
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.logs.cleaning import Line
+
+OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
+
+
+class Selection:
+    """Whose GPU a log is about, and where its program runs; what was left out, as `notes`."""
+
+    def __init__(
+        self, lines: Sequence[Line], knowledge: Knowledge, said: Environment | None
+    ) -> None:
+        """`said`: what the log says of its environment; None where another one is named."""
+        self._knowledge = knowledge
+        self._lines = lines
+        self._said = said
+        self.notes: list[str] = []
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return tuple(line.text for line in self._lines)
+
+    @cached_property
+    def _vendor(self) -> Vendor:
+        return Vendor(self._lines, self._knowledge)
+
+    @cached_property
+    def _here(self) -> tuple[Situation, ...]:
+        if self._said is None:
+            return ()
+        return situations(self._texts, self._said, self._knowledge.tables)
+
+    def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
+        """Return the fixes that are for this GPU and this place, the first of which begins."""
+        own = begun(fix for fix in fixes if self._vendor.suits(fix))
+        if len(own) < len(fixes):
+            self._note(OTHERS_FIXES)
+        useful = without_vain(own, scope, self._knowledge, self._texts)
+        if useful is not own:
+            self._note(IN_VAIN)
+        return begun(suiting(useful, self._here))
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)

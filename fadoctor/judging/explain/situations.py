@@ -1,0 +1,144 @@
+"""Where the program of a log runs: fixes that cannot be carried out there are left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.foreign import stands
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Table
+
+TABLE = "situations"
+
+LINES = 800
+"""Lines at the beginning and at the end of a log that are searched."""
+
+LINE = 400
+"""Characters of a line that are searched."""
+
+_PIP = "pip "
+_INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|[Ii]nstall torch\b")
+_DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """One place where programs run."""
+
+    name: str
+    never: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    pip: str = ""
+    installs: str = ""
+    drivers: str = ""
+    title: str = ""
+    instead: str = ""
+
+    def suits(self, fix: Fix) -> bool:
+        """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
+        text = _text(fix)
+        return self.owns(fix) or not any(stands(word, text) for word in self.never)
+
+    def owns(self, fix: Fix) -> bool:
+        """Return whether a fix is one for this place."""
+        text = _text(fix)
+        return any(stands(word, text) for word in self.own)
+
+    def started(self, fix: Fix) -> Fix:
+        """Return a fix with pip as it is started here."""
+        if not self.pip:
+            return fix
+        steps = tuple(
+            msgspec.structs.replace(step, text=f"{self.pip} {step.text.removeprefix(_PIP)}")
+            if step.kind in _OF_PIP and step.text.startswith(_PIP)
+            else step
+            for step in fix.steps
+        )
+        return msgspec.structs.replace(fix, steps=steps)
+
+    def told(self, fix: Fix) -> str:
+        """Return what is to be known here beside a fix, "" where nothing is."""
+        text = _text(fix)
+        if any(step.kind in _OF_PIP for step in fix.steps) or _INSTALLS.search(text):
+            return self.installs
+        return self.drivers if _DRIVER.search(text) else ""
+
+
+_OF_PIP = (StepKind.INSTALL, StepKind.UNINSTALL)
+
+
+def situations(
+    lines: Sequence[str], environment: Environment, tables: Mapping[str, Table]
+) -> tuple[Situation, ...]:
+    """Return the places that a log shows, the first one foremost."""
+    table = tables.get(TABLE)
+    if table is None:
+        return ()
+    read = lines if len(lines) <= 2 * LINES else (*lines[:LINES], *lines[-LINES:])
+    text = "\n".join(line[:LINE] for line in read)
+    folded = text.casefold()
+    system = environment.facts.get("host.os")
+    return tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
+
+
+def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
+    """Return the fixes that can be carried out in all places, as it is done there.
+
+    Where none is left, one place says what helps there. A cause without fixes has none afterwards.
+    """
+    offered = tuple(fixes)
+    left = tuple(fix for fix in offered if all(each.suits(fix) for each in here))
+    if left or not offered:
+        return tuple(_placed(fix, here) for fix in left)
+    said = next((each for each in here if each.instead and not all(map(each.suits, offered))), None)
+    return (_instead(said),) if said is not None else offered
+
+
+def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
+    """Return a fix with what is to be known beside it in the first of some places."""
+    for each in here:
+        fix = each.started(fix)
+    if any(each.owns(fix) for each in here):
+        return fix
+    told = next(filter(None, (each.told(fix) for each in here)), "")
+    steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
+    return msgspec.structs.replace(fix, steps=steps)
+
+
+def _instead(here: Situation) -> Fix:
+    step = Step(StepKind.ADVICE, here.instead)
+    return Fix(f"instead-{here.name}", here.title, Safety.SAFE, (step,))
+
+
+def _shown(row: Row, system: object, text: str, folded: str) -> bool:
+    only = row.get("os")
+    if isinstance(only, str) and isinstance(system, Known) and system.value != only:
+        return False
+    if not any(word in folded for word in cell_words(row.get("anchors"))):
+        return False
+    return re.search(str(row["shows"]), text, re.ASCII | re.MULTILINE) is not None
+
+
+def _situation(row: Row) -> Situation:
+    texts = ("pip", "installs", "drivers", "title", "instead")
+    return Situation(
+        str(row["situation"]),
+        tuple(cell_words(row.get("never"))),
+        tuple(cell_words(row.get("own"))),
+        **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
+    )
+
+
+def _text(fix: Fix) -> str:
+    return "\n".join((fix.title, *(f"{step.text} {step.index}" for step in fix.steps)))

@@ -1,0 +1,156 @@
+"""What a partial state costs at least, as far as its packages are decided."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.evaluate import Judgement
+from fadoctor.model.environment import Environment
+from fadoctor.model.finding import Severity
+from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
+from fadoctor.repair.plan.choice import Choice, ChoiceKind
+from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.hub_route import opens_route
+from fadoctor.repair.plan.relations import State
+from fadoctor.repair.plan.shortfall import (
+    FAILS,
+    UNDECIDED,
+    Answer,
+    best_answers,
+    count_missed,
+    failures,
+    own_answer,
+)
+from fadoctor.repair.plan.wishes import wanted_of_hub
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.kernels import Gpu
+    from fadoctor.model.verdict import Backend, Verdict
+    from fadoctor.repair.plan.problem import Problem
+
+_OTHER_RELEASE = 2
+"""The distance from which on a torch is another release."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A partial state, judged as far as its packages are decided."""
+
+    state: State
+    environment: Environment
+    telling: tuple[Judgement, ...]
+    """What rules hold against it, or cannot decide."""
+    outlooks: Outlooks
+    """Of the backends whose packages are decided."""
+    quarrels: int = 0
+    """Requirements between decided packages that are broken."""
+    bound: Cost = Cost()
+
+
+class Costs:
+    """Those of one search."""
+
+    def __init__(self, problem: Problem, telling: tuple[Backend, ...]) -> None:
+        """Take the problem, and the backends that tell whether its wishes are met."""
+        self.problem, self.telling = problem, telling
+        self.from_hub = wanted_of_hub(problem.wishes)
+
+    def at_least(self, bound: Cost, choice: Choice) -> Cost:
+        """Return the least that a choice adds, before anything is judged."""
+        if not choice.is_change:
+            return bound
+        problem = self.problem
+        place = problem.by_age.index(choice.package)
+        return Cost(
+            bound.errors,
+            bound.missed,
+            bound.lost,
+            bound.lowered + problem.lowers(choice),
+            bound.torch + min(choice.distance, _OTHER_RELEASE),
+            bound.removed + (choice.kind is ChoiceKind.REMOVE),
+            bound.warnings,
+            bound.far + (choice.distance > _OTHER_RELEASE),
+            bound.changed + (choice.package in self.problem.there),
+            bound.builds + (choice.kind is ChoiceKind.BUILD),
+            bound.community + (choice.kind is ChoiceKind.COMMUNITY),
+            bound.hub + opens_route(choice, self.problem.there),
+            bound.unproved,
+            (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
+            bound.added + (choice.package not in self.problem.there),
+        )
+
+    def of(self, node: Node) -> Cost:
+        """Return the least that a state can come to, once the other packages are decided."""
+        problem, state = self.problem, node.state
+        several = len(problem.gpus) > 1
+        verdicts = [v for o in node.outlooks.values() for v in o.verdicts] if several else []
+        changes = [choice for choice in state.values() if choice.is_change]
+        kinds = [choice.kind for choice in changes]
+        replaced = sum(choice.package in problem.there for choice in changes)
+        missed, unproved = self._missed(node)
+        distance = state["torch"].distance if "torch" in state else 0
+        hub = sum(opens_route(choice, problem.there) for choice in changes)
+        is_excused = partial(self._is_excused, node, verdicts)
+        return Cost(
+            errors=failures(node.telling, Severity.ERROR, is_excused)
+            + node.quarrels
+            + (hub and is_of_no_use(node.outlooks, self.from_hub)),
+            missed=missed,
+            lost=sum(outlook.lost for outlook in node.outlooks.values()),
+            lowered=sum(map(problem.lowers, changes)),
+            torch=min(distance, _OTHER_RELEASE),
+            removed=kinds.count(ChoiceKind.REMOVE),
+            warnings=failures(node.telling, Severity.WARNING, is_excused),
+            far=distance > _OTHER_RELEASE,
+            changed=replaced,
+            builds=kinds.count(ChoiceKind.BUILD),
+            community=kinds.count(ChoiceKind.COMMUNITY),
+            hub=hub,
+            unproved=unproved,
+            ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
+            added=len(changes) - replaced,
+        )
+
+    def _is_excused(self, node: Node, verdicts: list[Verdict], each: Judgement) -> bool:
+        """Return whether what fails on one GPU works, or may come to work, on another."""
+        problem = self.problem
+        if not problem.may_be_excused(verdicts, each):
+            return False
+        undecided = problem.cells.concerned(each).difference(node.outlooks)
+        return bool(undecided) or problem.is_excused(verdicts, each)
+
+    def _missed(self, node: Node) -> Answer:
+        """Return what is missed already; of undecided backends what no further choice can mend."""
+        wishes, outlooks = self.problem.wishes, node.outlooks
+        decided = [backend for backend in self.telling if backend in outlooks]
+        verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
+        best = best_answers(verdicts, node.telling)
+        missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
+        open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
+        ways = {cell: self._ways(cell) for cell in open_}
+        waiting = [way for some in ways.values() for way in some if way[1] not in outlooks]
+        doomed = set(self.problem.doomed(node.telling, waiting))
+
+        def least(way: tuple[Gpu, Backend]) -> int:
+            if way[1] in outlooks:
+                return own_answer(wishes, way, best)[0]
+            if way in doomed:
+                return FAILS[0]
+            hopes = (
+                way[1] in wishes.hoped or way not in wishes.cells or way in self.problem.can_work
+            )
+            return 0 if hopes else UNDECIDED[0]
+
+        missed += sum(min(map(least, ways[cell])) for cell in open_)
+        return missed, unproved
+
+    def _ways(self, cell: tuple[Gpu, Backend]) -> list[tuple[Gpu, Backend]]:
+        """Return a wished cell, and what else meets the wish."""
+        other = self.problem.wishes.instead.get(cell[1])
+        return [cell] if other is None else [cell, (cell[0], other)]
+
+    def _is_open(self, cell: tuple[Gpu, Backend], outlooks: Outlooks) -> bool:
+        """Return whether not all that a wish can be met by is decided."""
+        return any(backend not in outlooks for _, backend in self._ways(cell))

@@ -1,0 +1,94 @@
+"""Where a program runs decides which fixes can be carried out."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.judging.explain.situations import TABLE, Situation, situations, suiting
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.sources.logs.cleaning import Line
+from fadoctor.sources.logs.facts import facts_of
+
+LINES = {
+    "on-wsl": "uname -r: 5.15.167.4-microsoft-standard-WSL2",
+    "in-a-container": "I start it by docker run --gpus all -it img",
+    "in-a-server-image": "docker run --gpus all vllm/vllm-openai:latest",
+    "on-a-notebook-service": "!pip list in /content/app",
+    "on-a-rented-machine": "This is a pod of RunPod",
+    "on-a-cluster": "#SBATCH --gres=gpu:1",
+    "in-jetson": "This is a Jetson Orin Nano",
+    "without-nvidia": "My laptop does not have an NVIDIA graphics card",
+    "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
+    "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
+    "other-launcher": "InvokeAI 6.2 on Linux",
+    "in-a-uv-project": "$ uv run train.py",
+    "in-jupyter": "train.ipynb, cell 3",
+}
+
+
+def _shown(*lines: str) -> tuple[str, ...]:
+    matrix = Matrix(load_knowledge().tables)
+    said = facts_of(tuple(Line(n, text, "") for n, text in enumerate(lines, 1)), "a.txt", matrix)
+    found = situations(lines, said.environment, matrix.tables)
+    return tuple(each.name for each in found)
+
+
+@pytest.mark.parametrize("place", LINES)
+def test_a_line_shows_the_place(place: str) -> None:
+    assert place in _shown("hello", LINES[place])
+
+
+def test_each_place_of_the_table_is_tried() -> None:
+    rows = load_knowledge().tables[TABLE].rows
+    assert {row["situation"] for row in rows} == LINES.keys()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/container.py", line 250',
+        "Error: Found no NVIDIA driver on your system",
+        "RuntimeError: No CUDA GPUs are available",
+        "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
+    ],
+)
+def test_what_programs_print_shows_no_place(line: str) -> None:
+    assert _shown(line) == ()
+
+
+def _fix(*texts: str, kind: StepKind = StepKind.ADVICE) -> Fix:
+    items = ("torch",) if kind is StepKind.INSTALL else ()
+    return Fix("a", "A title", steps=tuple(Step(kind, text, items) for text in texts))
+
+
+WSL = Situation("on-wsl", ("modprobe",), ("WSL",), title="For WSL", instead="Say so.")
+
+
+def test_what_cannot_be_done_there_is_left_out() -> None:
+    possible = _fix("pip install torch")
+    assert suiting([_fix("sudo modprobe nvidia"), possible], [WSL]) == (possible,)
+
+
+def test_what_speaks_of_the_place_stays() -> None:
+    own = _fix("No modprobe in WSL: update the driver of Windows.")
+    assert suiting([own], [WSL]) == (own,)
+
+
+def test_where_nothing_is_left_the_place_says_what_helps() -> None:
+    (said,) = suiting([_fix("sudo modprobe nvidia")], [WSL])
+    assert (said.title, said.steps[0].text) == ("For WSL", "Say so.")
+    assert suiting([], [WSL]) == ()
+
+
+def test_pip_is_started_as_it_is_there_and_what_follows_is_said_once() -> None:
+    here = [Situation("x", pip="uv pip", installs="Then A."), Situation("y", installs="Then B.")]
+    (placed,) = suiting([_fix("pip install torch", kind=StepKind.INSTALL)], here)
+    assert [step.text for step in placed.steps] == ["uv pip install torch", "Then A."]
+
+
+def test_a_fix_about_the_driver_is_told_whose_it_is() -> None:
+    here = [Situation("x", installs="Then A.", drivers="It is the host's.")]
+    (placed,) = suiting([_fix("Update the driver.")], here)
+    assert placed.steps[-1].text == "It is the host's."

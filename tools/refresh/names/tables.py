@@ -1,0 +1,159 @@
+"""The tables of names as texts: people write their heads, and a survey all of their rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+from packaging.version import Version
+
+from tools.refresh.names.bounds import STARTS, given_of
+from tools.refresh.names.packages import PACKAGES, Package, class_files
+from tools.refresh.names.rows import asked_rows, given_rows, unsteady
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tools.refresh.index import Index
+    from tools.refresh.names.survey import Survey
+    from tools.refresh.transport import Transport
+
+READ = "names-read"
+OF_CLASSES = ("names-attributes", "names-bases")
+OF_MODULES = ("names-given", "names-asked", "name-bounds")
+NAMES = (*OF_CLASSES, *OF_MODULES, READ)
+"""All that are written here."""
+_ROWS = "rows:\n"
+
+
+class Tables:
+    """Texts by the names of the tables; nothing is written before all of it is made."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = dict(texts)
+
+    @classmethod
+    def of(cls, folder: Path) -> Tables:
+        """Read those of a folder."""
+        paths = (folder / f"{name}.yaml" for name in NAMES)
+        return cls({path.stem: path.read_text("utf-8") for path in paths if path.is_file()})
+
+    def rows(self, name: str) -> list[dict[str, object]]:
+        """Return the rows of a table."""
+        return _rows(self.texts[name])
+
+    def replace(self, name: str, rows: Iterable[str]) -> None:
+        """Put rows behind the head of a table."""
+        head, mark, _ = self.texts[name].partition(_ROWS)
+        self.texts[name] = f"{head}{mark}{''.join(rows)}"
+
+    def write(self, folder: Path) -> None:
+        """Write what differs from what lies there."""
+        for name, text in self.texts.items():
+            path = folder / f"{name}.yaml"
+            if path.read_text("utf-8") != text:
+                unfinished = path.with_name(f".{path.name}.unfinished")
+                unfinished.write_text(text, "utf-8")
+                unfinished.replace(path)
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    """Return the rows of a table as it lies there."""
+    return _rows(path.read_text("utf-8"))
+
+
+def _rows(text: str) -> list[dict[str, object]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: dict[str, list[dict[str, object]]] = yaml.load(text, loader)  # noqa: S506 -- a safe one
+    return found["rows"] or []
+
+
+def put_classes(tables: Tables, survey: Survey, index: Index, transport: Transport) -> list[str]:
+    """Put the tables of classes; return the packages. Others may inherit from the first one's."""
+    given: list[str] = []
+    bases: list[str] = []
+    first: frozenset[str] = frozenset()
+    names = class_files()
+    for name, files in names.items():
+        history = survey.classes(name, files, first, index, transport)
+        given += history.given_rows(name)
+        bases += history.base_rows()
+        first = first or history.names
+    tables.replace("names-attributes", given)
+    tables.replace("names-bases", bases)
+    return list(names)
+
+
+def put_asked(tables: Tables, survey: Survey) -> None:
+    """Put what packages ask of each other."""
+    counted = {asked for seen in survey.gives.values() for asked in unsteady(seen)}
+    rows = (
+        row
+        for name, seen in survey.asks.items()
+        for row in asked_rows(name, seen, counted, survey.versions[name])
+    )
+    tables.replace("names-asked", rows)
+
+
+def put_given(tables: Tables, survey: Survey) -> None:
+    """Put what packages have of what is asked."""
+    rows = (
+        row
+        for name, seen in survey.gives.items()
+        for row in given_rows(name, seen, survey.versions[name])
+    )
+    tables.replace("names-given", rows)
+
+
+def put_bounds(tables: Tables, survey: Survey, index: Index, transport: Transport) -> None:
+    """Put which releases go together, by the names at hand."""
+    given = given_of(tables.rows("names-given"))
+    rows = (row for name in STARTS for row in survey.bounds(name, given, index, transport))
+    tables.replace("name-bounds", rows)
+
+
+def put_read(tables: Tables, survey: Survey, *ends: str) -> None:
+    """Put up to which release each package was read, for the tables that were made now."""
+    known = {str(row["package"]): row for row in tables.rows(READ)}
+    tables.replace(READ, read_rows(survey, known, ends))
+
+
+def read_rows(
+    survey: Survey, known: Mapping[str, Mapping[str, object]], ends: Sequence[str]
+) -> Iterator[str]:
+    """Yield which releases were read of each package, and which of those between were not.
+
+    `known` are the rows before. `ends` are the columns that change: what one table was read to is
+    no claim about the others.
+    """
+    for each in PACKAGES:
+        row = dict(known.get(each.distribution, {}))
+        versions = survey.versions.get(each.distribution)
+        if versions and (row or "last" in ends):
+            row = _read_to(each, row, survey, ends)
+        if row:
+            cells = {"package": each.distribution, "module": each.module, **row}
+            told = ", ".join(f"{key}: {cell}" for key, cell in cells.items())
+            yield f"  - {{{told}}}\n"
+
+
+def _read_to(
+    package: Package, row: Mapping[str, object], survey: Survey, ends: Sequence[str]
+) -> dict[str, object]:
+    """Return the cells of one package; those of tables that were not read now stay."""
+    versions = survey.versions[package.distribution]
+    newest = str(max(versions))
+    last = newest if "last" in ends else str(row["last"])
+    known = [v for v in versions if v <= Version(last)]
+    found: dict[str, object] = {"first": str(min(versions)), "last": last}
+    has = {"asked": package.asks, "attributes": package.distribution in class_files()}
+    for column in (name for name, is_read in has.items() if is_read):
+        found[column] = newest if column in ends else row.get(column, row.get("last", last))
+    withdrawn = survey.withdrawn[package.distribution]
+    aside = [str(v) for v in withdrawn if min(versions) < v < Version(last)]
+    if aside:
+        found["unread"] = " ".join(aside)
+    if len(known) > 1:
+        found["releases"] = " ".join(map(str, known))
+    return found
