@@ -118,7 +118,8 @@ def test_what_is_met_is_no_cause(knowledge: Knowledge) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "some-plugin 1.2 requires torch>=2.0",
+        "some-plugin 1.2 requires torch==2.0",
+        "some-plugin 1.2 requires torch<2.7, but you have torch 2.8.0 which is incompatible.",
         "some-plugin 1.2 requires torch, which is not installed.",
         "tensorflow-intel 2.15 requires numpy<2, but you have numpy 2.1.0 which is incompatible.",
     ],
@@ -134,3 +135,13 @@ def test_transformer_engine_has_a_rule_of_its_own(knowledge: Knowledge) -> None:
         "flash-attn 2.6.1 which is incompatible.\n",
     )
     assert [each.rule_id for each in report.findings] == ["te-flash-attn-range"]
+
+
+def test_what_a_stranger_requires_is_a_note_where_something_else_ends_the_log(
+    knowledge: Knowledge,
+) -> None:
+    line = "somelib 1.4 requires torch==2.7.1, but you have torch 2.8.0 which is incompatible.\n"
+    (alone,) = explained(knowledge, line).findings
+    assert (alone.rule_id, alone.severity.value) == ("requirement-unmet", "warning")
+    (aside,) = explained(knowledge, f"{line}KeyError: 'price'\n").findings
+    assert aside.severity.value == "note"
