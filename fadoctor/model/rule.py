@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -12,7 +12,9 @@ from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+_T = TypeVar("_T")
 
 Condition = dict[str, Any]
 """All of its keys must hold: fact path -> value or operators; ``any`` -> list of conditions."""
@@ -237,8 +239,11 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """``file:line`` of each row, for messages about conflicts."""
 
 
-class Knowledge(msgspec.Struct, frozen=True):
-    """All rules and tables, compiled."""
+class Knowledge(msgspec.Struct, frozen=True, dict=True):
+    """All rules and tables, compiled.
+
+    What is made of them for every text hangs on them (`kept_with`): it is made once.
+    """
 
     version: str
     sha256: str
@@ -254,3 +259,11 @@ class Knowledge(msgspec.Struct, frozen=True):
     def current(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return ids of rules, those that are retired as they are called since."""
         return tuple(self.retired.get(each, each) for each in ids)
+
+
+def kept_with(knowledge: Knowledge, name: str, make: Callable[[Knowledge], _T]) -> _T:
+    """Return what is made of a knowledge base: the first call makes it, later ones return it."""
+    kept: dict[str, _T] = knowledge.__dict__
+    if name not in kept:
+        kept[name] = make(knowledge)
+    return kept[name]

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.engine.symptom_facts import given_by
-from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -18,7 +18,7 @@ from fadoctor.model.typed import convert
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fadoctor.judging.engine.symptoms import SymptomMatch
+    from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge, Rule
 
@@ -97,7 +97,7 @@ class Cases:
         """Take the rules and tables that cases are run with."""
         self._knowledge = knowledge
         self._matrix = Matrix(knowledge.tables)
-        self._matcher = Matcher(knowledge)
+        self._matcher = matcher_of(knowledge)
 
     def run(self, rule: Rule, case: Case) -> str:
         """Return what is wrong, or "" where the case comes out as expected."""

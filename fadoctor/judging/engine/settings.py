@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.support import NEWEST
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Fact, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
+from fadoctor.model.packages import SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ OWN_OPTIONS = (
 )
 """What is said of a program that a log does not name."""
 
-LIBRARY = "transformers"
+LIBRARY = SETTINGS[0]
 """The one framework whose line helps there: its code is called by programs without a name."""
 
 TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}

@@ -17,7 +17,7 @@ from fadoctor.judging.engine.listed import Lists
 from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_around
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom
+from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom, kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,6 +66,11 @@ class _Place(msgspec.Struct, frozen=True):
 def nothing_given(_rule: Rule, _condition: Condition) -> bool:
     """Say that no fact is known: what hangs on facts does not show."""
     return False
+
+
+def matcher_of(knowledge: Knowledge) -> Matcher:
+    """Return the symptoms of a knowledge base, ready to be matched; they are made ready once."""
+    return kept_with(knowledge, "matcher", Matcher)
 
 
 class Matcher:

@@ -14,7 +14,7 @@ from fadoctor.judging.engine.contradicted import fitted
 from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
-from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.judging.explain.built import built_in
 from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
@@ -23,7 +23,7 @@ from fadoctor.judging.explain.join import beside, held_against, scope_of, surrou
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
-from fadoctor.judging.explain.quoting import Vocabulary, quote
+from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.selection import Selection
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
@@ -106,7 +106,7 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
         return tolerant_of(load_pages(knowledge).wordings)
 
-    matcher = Matcher(knowledge, given_by(lambda: facts().environment, matrix))
+    matcher = matcher_of(knowledge).with_facts(given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
     read = [line for region in sifted.regions for line in clean_lines(region)]
     lines = tuple(without_credentials(read))
@@ -133,7 +133,7 @@ def explain(
     texts = tuple(line.text for line in reading.lines)
     around = msgspec.structs.replace(around, built=built_in(texts, around.matrix))
     chosen = Selection(reading.lines, knowledge, facts.environment if judged is None else None)
-    known = Vocabulary(knowledge.rules)
+    known = vocabulary_of(knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     findings, checks = [], []
     ended = reading.ranked.unexplained

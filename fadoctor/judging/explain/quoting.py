@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from fadoctor.model.rule import Knowledge
 
 LEFT_OUT = "..."
 
@@ -32,6 +35,7 @@ _MANGLED = r"['\"(]?_Z[A-Z0-9]\w{1,400}['\"),.:;]{0,3}"
 _SHORT = 2
 _LONG = 40
 _TAG = 8
+_MOST_KEPT = 20_000
 
 _PLAIN = frozenset({
     "the", "and", "was", "were", "with", "for", "from", "this", "that", "has", "have", "not", "but",
@@ -68,6 +72,11 @@ def _humps(word: bytes) -> Iterator[bytes]:
         yield from (part.encode() for part in re.findall(_PART, word.decode("utf-8", "replace")))
 
 
+def vocabulary_of(knowledge: Knowledge) -> Vocabulary:
+    """Return the words of a knowledge base; they are gathered once."""
+    return kept_with(knowledge, "vocabulary", lambda known: Vocabulary(known.rules))
+
+
 class Vocabulary:
     """The words of the rules: those of messages and patterns are what the rules look for."""
 
@@ -83,6 +92,8 @@ class Vocabulary:
         found = self._known.get(lowered)
         if found is None:
             found = lowered in _PLAIN or self._is_in_rules(lowered)
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
             self._known[lowered] = found
         return found
 

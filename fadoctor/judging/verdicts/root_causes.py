@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.symptom_findings import finding_of
-from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.judging.verdicts.measurements import disagreements, import_disagreements
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Evidence
@@ -14,7 +14,7 @@ from fadoctor.model.verdict import Measured
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fadoctor.judging.engine.symptoms import SymptomMatch
+    from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -29,7 +29,7 @@ def find_root_causes(
     smoke: SmokeRun, knowledge: Knowledge, environment: Environment, matrix: Matrix
 ) -> tuple[Finding, ...]:
     """Return one finding for each root cause that shows, with the cells as its evidence."""
-    matcher = Matcher(knowledge)
+    matcher = matcher_of(knowledge)
     rules = {rule.id: rule for rule in knowledge.rules}
     shown: dict[str, tuple[SymptomMatch, list[SmokeCell]]] = {}
     failed = [cell for cell in smoke.cells if cell.measured is Measured.FAILED and cell.message]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.symptoms import Matcher
+from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.model.fact import printable
 from fadoctor.model.smoke import CellFailure
 from fadoctor.model.smoke_catalogue import TRAPS, compared, entry_of
@@ -86,7 +86,7 @@ class CellJudge:
     def __init__(self, knowledge: Knowledge) -> None:
         """Take limits and symptoms of the knowledge base."""
         self.limits = read_limits(knowledge)
-        self._matcher = Matcher(knowledge)
+        self._matcher = matcher_of(knowledge)
 
     def judge(self, done: Shown, device: str) -> CellJudgement:
         """Return what a finished cell means."""

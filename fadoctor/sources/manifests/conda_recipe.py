@@ -90,10 +90,10 @@ def _listed(tree: ManifestTree, requirements: Node | None) -> Iterator[Node]:
 def _take(draft: Draft, names: CondaNames, tree: ManifestTree, item: Node) -> None:
     text = item.scalar
     if not isinstance(text, str) or _OPEN in text:
-        draft.note(item.line, "stands on a condition or an expression, so it is not read")
+        draft.note(item.line, "depends on a condition or an expression, so it is not read")
         return
     tree.count_package(item)
     spec = parse_spec(text)
     problem = add_spec(draft, names, spec, tree.place(item)) if spec is not None else ""
     if spec is None or problem:
-        draft.note(item.line, f"{text[:100]!r} is no package that conda knows")
+        draft.note(item.line, f"{text[:100]!r} is no name of a conda package")

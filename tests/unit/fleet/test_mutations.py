@@ -1,6 +1,6 @@
 """A stream that was cut, spliced, doubled, reordered: never a wrong healthy count, never a crash.
 
-``FADOCTOR_TESTS_REQUIRE=long`` runs 20,000 of them, and ``FADOCTOR_TESTS_MUTATIONS=100000`` says
+``FADOCTOR_TESTS_REQUIRE=long`` runs 8,000 of them, and ``FADOCTOR_TESTS_MUTATIONS=100000`` says
 how many else.
 """
 
@@ -20,7 +20,7 @@ from fadoctor.fleet.gathered import Gathered, is_healthy
 from fadoctor.fleet.streams import Intake
 from tests.unit.fleet.samples import content, line, node
 
-MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "20000"))
+MUTATIONS = int(os.environ.get("FADOCTOR_TESTS_MUTATIONS", "8000"))
 NODES = 12
 SICK = {
     3: content(1, ("e flash-attn-missing",)),

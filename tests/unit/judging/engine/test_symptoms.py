@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fadoctor.judging.engine.cases import read_case, run_case
 from fadoctor.judging.engine.symptom_facts import given_by
-from fadoctor.judging.engine.symptoms import CAPTURE_LIMIT, Matcher, SymptomMatch
+from fadoctor.judging.engine.symptoms import CAPTURE_LIMIT, Matcher, SymptomMatch, matcher_of
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Fact, Known, Unknown
@@ -275,3 +276,11 @@ def test_what_hangs_on_facts_shows_only_where_they_surely_say_so(
     given = given_by(lambda: environment, Matrix(rules.tables))
     assert len(Matcher(rules, given).match(BAD_DTYPE)) == found
     assert Matcher(rules).match(BAD_DTYPE) == []
+
+
+def test_symptoms_are_made_ready_once() -> None:
+    rules = knowledge(seen_as("one", {"anchor": "the dtype is wrong", "message": "It is."}))
+    matcher = matcher_of(rules)
+    assert matcher_of(rules) is matcher
+    assert len(matcher.match(BAD_DTYPE)) == 1
+    assert matcher_of(msgspec.structs.replace(rules, rules=())).match(BAD_DTYPE) == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.explain.quoting import Vocabulary, quote
+from fadoctor.judging.explain import quoting
+from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
 from fadoctor.knowledge.matrix.load import load_knowledge
 
 
@@ -45,3 +46,13 @@ def test_what_cannot_be_told_apart_is_left_out(line: str, shown: str, known: Voc
 def test_what_the_rule_took_is_shown(known: Vocabulary) -> None:
     line = "No module named 'swordfishery' in halibutage"
     assert quote(line, {"name": "swordfishery"}, known) == "No module named 'swordfishery' in ..."
+
+
+def test_words_are_gathered_once_and_few_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    knowledge = load_knowledge()
+    words = vocabulary_of(knowledge)
+    assert vocabulary_of(knowledge) is words
+    monkeypatch.setattr(quoting, "_MOST_KEPT", 2)
+    assert [words.has(word) for word in ("attention", "zzqx", "zzqy", "attention")] == [
+        True, False, False, True,
+    ]  # fmt: skip
