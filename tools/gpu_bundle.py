@@ -28,9 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
 TOOLS = (
-    "__init__.py", "gpu_build.py", "gpu_consistent.py", "gpu_faults.py", "gpu_judge.py",
-    "gpu_page.py", "gpu_trace.py",
-    "on_a_gpu.py",
+    "__init__.py", "gpu_across.py", "gpu_build.py", "gpu_consistent.py", "gpu_faults.py",
+    "gpu_fields.py", "gpu_judge.py", "gpu_page.py", "gpu_trace.py", "on_a_gpu.py",
 )  # fmt: skip
 COMMON = "app/"
 """Where in the bundle that stands which each Python takes."""

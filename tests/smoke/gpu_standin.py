@@ -32,7 +32,9 @@ def give_facts(torch: Any, name: str, major: int, minor: int) -> None:
     facts = {
         "is_available": True, "device_count": 1, "get_device_properties": properties,
         "get_device_name": name, "get_device_capability": (major, minor), "set_device": None,
-        "synchronize": None, "mem_get_info": (memory, memory), "memory_reserved": 0,
+        "synchronize": None, "_lazy_init": None,
+        "current_device": 0, "is_bf16_supported": True, "mem_get_info": (memory, memory),
+        "memory_reserved": 0,
     }  # fmt: skip
     for each, value in facts.items():
         setattr(torch.cuda, each, lambda *_, value=value, **__: value)
@@ -40,24 +42,36 @@ def give_facts(torch: Any, name: str, major: int, minor: int) -> None:
 
 def move_to_cpu(torch: Any) -> None:
     """Let what is asked for on a GPU lie in the host's memory."""
-
-    def moved(original: Any) -> Any:
-        def call(*args: Any, **more: Any) -> Any:
-            args = tuple("cpu" if is_gpu(each) else each for each in args)
-            if is_gpu(more.get("device")):
-                more["device"] = "cpu"
-            return original(*args, **more)
-
-        return call
-
     torch.Tensor.to = moved(torch.Tensor.to)
     for name in ("ones", "zeros", "empty", "randn", "tensor", "full"):
         setattr(torch, name, moved(getattr(torch, name)))
 
 
+MOVED = """
+def moved(original, is_gpu):
+    def call(*args, **more):
+        args = tuple("cpu" if is_gpu(each) else each for each in args)
+        if is_gpu(more.get("device")):
+            more["device"] = "cpu"
+        return original(*args, **more)
+    return call
+"""
+
+
+def moved(original: Any) -> Any:
+    """Return a function that makes its tensors in the host's memory; it stands in torch's folder.
+
+    A tracer names the statement that calls it then, as it does for torch's own.
+    """
+    torch: Any = importlib.import_module("torch")
+    names: dict[str, Any] = {}
+    exec(compile(MOVED, f"{torch.__path__[0]}/standin.py", "exec"), names)  # noqa: S102 -- our own
+    return names["moved"](original, is_gpu)
+
+
 def is_gpu(word: Any) -> bool:
     """Return whether something names a GPU."""
-    return isinstance(word, str) and word.startswith("cuda")
+    return type(word).__name__ in {"str", "device"} and str(word).partition(":")[0] == "cuda"
 
 
 def kernel_of(torch: Any, name: str) -> Any:
@@ -67,7 +81,7 @@ def kernel_of(torch: Any, name: str) -> Any:
         with torch.enable_grad():
             given = [each.detach().float().requires_grad_() for each in (q, k, v)]
             seen = more.get("attn_mask")
-            if seen is not None:  # torch does so before it chooses
+            if seen is not None and seen.dtype == torch.bool:  # torch does so before it chooses
                 hidden = torch.zeros(seen.shape).masked_fill(~seen, float("-inf"))
                 more = {**more, "attn_mask": hidden}
             out = torch._scaled_dot_product_attention_math(*given, **more)[0]
@@ -91,20 +105,28 @@ class Attention:
         self._torch = torch
         self._capability = capability
         cuda = torch.backends.cuda
-        self._kernels = [
-            ("Flash", cuda.flash_sdp_enabled, self._flash),
-            ("Efficient", cuda.mem_efficient_sdp_enabled, self._efficient),
-            ("Cudnn", cuda.cudnn_sdp_enabled, self._cudnn),
-            ("Math", cuda.math_sdp_enabled, lambda *_: ""),
-        ]
+        self.order = ["Flash", "Efficient", "Cudnn", "Math"]
+        """Which kernel is tried first."""
+        self._kernels = {
+            "Flash": (cuda.flash_sdp_enabled, self._flash),
+            "Efficient": (cuda.mem_efficient_sdp_enabled, self._efficient),
+            "Cudnn": (cuda.cudnn_sdp_enabled, self._cudnn),
+            "Math": (cuda.math_sdp_enabled, lambda *_: ""),
+        }
 
-    def attend(self, q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+    def attend(  # noqa: PLR0917 -- as torch has it
+        self, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+        is_causal: bool = False, **more: Any,  # noqa: FBT001, FBT002 -- as torch has it
+    ) -> Any:  # fmt: skip
         """Run the call on a kernel, or refuse it as torch does."""
+        q, k, v = (self._as_cast(each) for each in (query, key, value))
+        more.update(dropout_p=dropout_p, is_causal=is_causal)
         if len({q.dtype, k.dtype, v.dtype}) > 1:
             text = ("Expected query, key, and value to have the same dtype, but got query.dtype: "
                     "{} key.dtype: {} and value.dtype: {} instead.")  # fmt: skip
             raise RuntimeError(text.format(*(spelled(each) for each in (q, k, v))))
-        for name, is_on, refusal in self._kernels:
+        for name in self.order:
+            is_on, refusal = self._kernels[name]
             said = refusal(q, attn_mask) if is_on() else ""
             if not is_on():
                 continue
@@ -114,6 +136,26 @@ class Attention:
             warnings.warn(f"{name} attention kernel not used because:", stacklevel=2)
             warnings.warn(said, stacklevel=2)
         raise RuntimeError("No available kernel. Aborting execution.")
+
+    def choice(self, q: Any, mask: Any) -> str:
+        """Return the kernel that a call of one dtype takes."""
+        for name in self.order:
+            is_on, refusal = self._kernels[name]
+            if is_on() and not refusal(q, mask):
+                return name
+        return "Math"
+
+    def against_flash(self, q: Any, k: Any, v: Any, mask: Any) -> str:
+        """Return why the flash kernel does not take a call, "" where it does."""
+        if not self._kernels["Flash"][0]():
+            return "Flash attention has been runtime disabled."
+        return self._flash(q, mask) or self._dtypes(q, k, v, modern=True)
+
+    def _as_cast(self, tensor: Any) -> Any:
+        """Return a tensor as autocast gives it to the function."""
+        if not self._torch.is_autocast_enabled("cuda"):
+            return tensor
+        return tensor.to(self._torch.get_autocast_dtype("cuda"))
 
     def _flash(self, q: Any, mask: Any) -> str:
         if mask is not None:
@@ -126,6 +168,8 @@ class Attention:
         return self._too_old("Flash attention") or self._dtypes(q, modern=True)
 
     def _cudnn(self, q: Any, _mask: Any) -> str:
+        if q.shape[-1] > 256:
+            return "head_dim should be no more than 256"
         return self._too_old("cuDNN MHA") or self._dtypes(q, modern=True)
 
     def _efficient(self, q: Any, _mask: Any) -> str:
@@ -142,13 +186,14 @@ class Attention:
             f"run on a sm {major}.{minor} gpu."
         )
 
-    def _dtypes(self, q: Any, *, modern: bool) -> str:
+    def _dtypes(self, *tensors: Any, modern: bool) -> str:
         taken = ("c10::Half", "c10::BFloat16" if modern else "float")
-        if spelled(q) in taken:
+        kinds = [spelled(each) for each in tensors] * (3 // len(tensors))
+        if set(kinds) <= set(taken):
             return ""
         return (
             f"Expected query, key and value to all be of dtype: {SET[modern]}. Got Query dtype: "
-            f"{spelled(q)}, Key dtype: {spelled(q)}, and Value dtype: {spelled(q)} instead."
+            f"{kinds[0]}, Key dtype: {kinds[1]}, and Value dtype: {kinds[2]} instead."
         )
 
 

@@ -15,6 +15,7 @@ import importlib
 import itertools
 import sys
 import types
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 HALVES = ("torch.float16", "torch.bfloat16")
@@ -49,6 +50,7 @@ def install(torch: Any, capability: tuple[int, int]) -> None:
     for name, found in modules.items():
         module = sys.modules[name] = types.ModuleType(name)
         module.__path__ = []
+        module.__spec__ = ModuleSpec(name, None, is_package=True)
         vars(module).update(found)
 
 
@@ -71,7 +73,7 @@ class Packages:
         alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False,
     ) -> Any:  # fmt: skip
         """Return (batch, seqlen, heads, head_dim)."""
-        self._refuse_flash(q, k)
+        self._refuse_flash(q, k, v)
         return self._attend("FlashAttnFunc", q, k, v, causal)
 
     def flash_attn_varlen_func(
@@ -81,7 +83,7 @@ class Packages:
         deterministic: bool = False, return_attn_probs: bool = False, block_table: Any = None,
     ) -> Any:  # fmt: skip
         """Return (total, heads, head_dim) of packed sequences."""
-        self._refuse_flash(q, k)
+        self._refuse_flash(q, k, v)
         return self._packed("FlashAttnVarlenFunc", q, k, v, cu_seqlens_q, max_seqlen_q, causal)
 
     def flash_attn_with_kvcache(
@@ -91,7 +93,7 @@ class Packages:
         softmax_scale: Any = None, causal: bool = False, window_size: Any = (-1, -1),
     ) -> Any:  # fmt: skip
         """Append a token to each cache, and attend to what it holds then."""
-        self._refuse_flash(q, k_cache)
+        self._refuse_flash(q, k_cache, v_cache)
         rows = []
         for at, length in enumerate(cache_seqlens.tolist()):
             k_cache[at, length], v_cache[at, length] = k[at, 0], v[at, 0]
@@ -99,7 +101,7 @@ class Packages:
             rows.append(self._attend("KvCache", q[at : at + 1], k_cache[seen], v_cache[seen]))
         return self._torch.cat(rows)
 
-    def _refuse_flash(self, q: Any, k: Any) -> None:
+    def _refuse_flash(self, q: Any, k: Any, v: Any) -> None:
         """First the GPU, then the dtypes, then the size of heads."""
         if self._capability < AMPERE:
             raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
@@ -107,6 +109,8 @@ class Packages:
             raise RuntimeError(DTYPES)
         if q.dtype != k.dtype:
             raise RuntimeError("query and key must have the same dtype")
+        if q.dtype != v.dtype:
+            raise RuntimeError("query and value must have the same dtype")
 
     # flash-attn 3 and 4
 
@@ -115,7 +119,7 @@ class Packages:
         qv: Any = None, window_size: Any = (-1, -1), softcap: float = 0.0, num_splits: int = 1,
     ) -> Any:  # fmt: skip
         """Return the output and the log-sum-exp, as some releases do."""
-        self._refuse_flash(q, k)
+        self._refuse_flash(q, k, v)
         return self._attend("FlashAttnFunc", q, k, v, causal), None
 
     def hopper_varlen_func(
@@ -123,7 +127,7 @@ class Packages:
         max_seqlen_k: int, seqused_q: Any = None, seqused_k: Any = None, causal: bool = False,
     ) -> Any:  # fmt: skip
         """Return the output and the log-sum-exp of packed sequences."""
-        self._refuse_flash(q, k)
+        self._refuse_flash(q, k, v)
         out = self._packed("FlashAttnVarlenFunc", q, k, v, cu_seqlens_q, max_seqlen_q, causal)
         return out, None
 
@@ -174,7 +178,7 @@ class Packages:
         fa_version: int = 2,
     ) -> Any:  # fmt: skip
         """Return (total, heads, head_dim); the order of arguments is its own."""
-        self._refuse_flash(q, k)
+        self._refuse_flash(q, k, v)
         return self._packed("Vllm", q, k, v, cu_seqlens_q, max_seqlen_q, causal)
 
     def get_kernel(self, repo_id: str, revision: Any = None, version: Any = None) -> Any:

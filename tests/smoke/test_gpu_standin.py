@@ -5,7 +5,10 @@ FlashAttention-3 has no code for a B200, where the driver, not the package, says
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,9 @@ if any(word.endswith("_fadoctor_worker.py") for word in words):
     sys.path.insert(0, {folder!r})
     import gpu_standin
     gpu_standin.install({name!r}, {major}, {minor})
+    if {more}:
+        import modules_standin, torch
+        modules_standin.install(torch, ({major}, {minor}))
     sys.path.remove({folder!r})
 """
 
@@ -61,10 +67,10 @@ def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gp
     ]
 
 
-def put_in_place(folder: Path, gpu: Gpu) -> None:
+def put_in_place(folder: Path, gpu: Gpu, *, more: bool = False) -> None:
     major, _, minor = gpu.capability.partition(".")
     here = str(Path(__file__).parent)
-    text = SITE.format(folder=here, name=gpu.name, major=major, minor=minor)
+    text = SITE.format(folder=here, name=gpu.name, major=major, minor=minor, more=more)
     (folder / "sitecustomize.py").write_text(text)
 
 
@@ -130,3 +136,70 @@ def expected(gpu: Gpu, key: tuple[Backend, Dtype, str]) -> tuple[Measured, str]:
     if masked or not takes(gpu, backend.value, dtype.value):
         return Measured.REFUSED, "sdpa-no-available-kernel"
     return Measured.PASSED, ""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.key)
+def test_what_torch_compiles_and_activates_answers_as_on_each_gpu(tmp_path: Path, gpu: Gpu) -> None:
+    """Flex and activated kernels ask torch's own checks; the choice of a kernel comes before."""
+    put_in_place(tmp_path, gpu, more=True)
+    cells = tuple(CellKey(backend, dtype, case)
+                  for backend, cases in COMPILED.items() for dtype in HALVES for case in cases
+                  if dtype is not Dtype.FP32 or case != "mixed")  # fmt: skip
+    choice = CellChoice(CellsRequest(device="all"), "cuda", {CUDA: Chosen(cells)}, {})
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    found = run_smoke(TARGET, environ, run, choice, judge())
+    assert (found.problem, found.gpu_tested) == ("", True)
+    seen = {(c.backend, c.dtype, c.case): (c.measured, c.rule_id) for c in found.cells}
+    assert seen == {key: of_compiled(gpu, key) for key in map(tuple_of, cells)}, [
+        (cell.backend, cell.dtype, cell.case, cell.detail) for cell in found.cells
+    ]
+    passed = [cell for cell in found.cells if cell.measured is Measured.PASSED]
+    assert {cell.phase for cell in passed} <= {"comparison", "timing"}
+    assert {cell.phase for cell in found.cells if cell not in passed} == {"forward"}
+    assert {cell.backend for cell in passed} == {
+        backend for backend in COMPILED if gpu.capability in ACTIVE.get(backend, {gpu.capability})
+    }
+
+
+EXITS = {("h200", "sdpa-flash"): 0, ("t4", "sdpa-flash"): 3, ("t4", "sdpa-efficient"): 0}
+"""GPU and backend -> how the command ends: refusals are no failures, and they prove nothing: 3."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("key", "backend"), EXITS)
+def test_the_command_ends_as_its_cells_came_out(tmp_path: Path, key: str, backend: str) -> None:
+    put_in_place(tmp_path, next(gpu for gpu in GPUS if gpu.key == key))
+    words = ["smoke", "--python", sys.executable, "--device", "all", "--require-gpu", "--backend",
+             backend, "--dtype", "fp16", "--format", "json"]  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    argv = [sys.executable, "-m", "fadoctor", *words]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=env, timeout=120)
+    assert done.returncode == EXITS[key, backend], done.stderr
+    report = json.loads(done.stdout)
+    assert (report["gpu_tested"], report["summary"]["failed"]) == (True, 0)
+    assert bool(report["summary"]["passed"]) is (EXITS[key, backend] == 0)
+
+
+COMPILED = {
+    Backend.FLEX: ("causal", "full", "mixed"),
+    Backend.TORCH_FA3: ("hdim96", "causal", "mixed"),
+    Backend.TORCH_FA4: ("hdim96", "causal", "mixed"),
+}
+ACTIVE = {Backend.TORCH_FA3: {"9.0"}, Backend.TORCH_FA4: {"9.0", "10.0"}}
+"""Backend -> the capabilities of these GPUs that torch's check of it takes."""
+
+
+def of_compiled(gpu: Gpu, key: tuple[Backend, Dtype, str]) -> tuple[Measured, str]:
+    """Return how a cell comes out that torch compiles or activates, and by which rule."""
+    backend, dtype, case = key
+    if case == "mixed":
+        return Measured.REFUSED, "sdpa-mixed-qkv-dtype"
+    if backend is Backend.FLEX:
+        too_old = dtype is Dtype.BF16 and not gpu.modern
+        return (Measured.REFUSED, "bf16-unsupported-gpu") if too_old else (Measured.PASSED, "")
+    if not gpu.modern or dtype is Dtype.FP32:
+        return Measured.REFUSED, "sdpa-no-available-kernel"  # torch's choice comes first
+    if gpu.capability in ACTIVE[backend]:
+        return Measured.PASSED, ""
+    return Measured.REFUSED, "torch-activated-fa-refused"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import platform
 import subprocess
 import sys
@@ -14,6 +15,20 @@ from tools import gpu_bundle
 
 OWN = gpu_bundle.tag(f"{sys.version_info[0]}.{sys.version_info[1]}", platform.machine())
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_bundle_has_every_tool_that_its_tools_import() -> None:
+    wanted: set[str] = set()
+    for name in gpu_bundle.TOOLS:
+        for node in ast.walk(ast.parse((ROOT / "tools" / name).read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            if node.module == "tools":
+                wanted |= {f"{each.name}.py" for each in node.names}
+            elif node.module.startswith("tools."):
+                wanted.add(f"{node.module.partition('.')[2]}.py")
+    assert wanted - set(gpu_bundle.TOOLS) == set()
+    assert "gpu_judge.py" in wanted
 
 
 def wheel(folder: Path, name: str, **files: str) -> Path:

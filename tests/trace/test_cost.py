@@ -244,3 +244,45 @@ def test_call_under_other_switches_of_torch_is_another() -> None:
     assert [(call.backend, call.times) for call in process.calls] == [
         ("sdpa-flash", 2), ("sdpa-math", 1)
     ]  # fmt: skip
+
+
+SHORT = {
+    "cat": lambda x: torch.cat([x, x], 1),
+    "stack": lambda x: torch.stack((x, x)),
+    "einsum": lambda x: torch.einsum("bij,bkj->bik", x, x),
+    "layer_norm": lambda x: torch.nn.functional.layer_norm(x, (8,)),
+    "masked_fill": lambda x: x.masked_fill(x > 1, 0.0),
+    "reshape": lambda x: x.transpose(0, 1).reshape(4, -1),
+}
+"""Operations whose result is as wide as its operands, in lists, beside masks or by Python."""
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_wide_results_of_wide_operands_take_the_short_way(name: str) -> None:
+    """No frame is looked at, and the origin is that of the operand."""
+    x = torch.ones(2, 4, 8, dtype=torch.bfloat16)
+    with api.trace() as trace:
+        lineage = trace._tracer.lineage
+        wide = x.float()
+        looked: list[str] = []
+        note = lineage.note
+
+        def noted(each: str, *rest: Any) -> Any:
+            looked.append(each)
+            return note(each, *rest)
+
+        lineage.note = noted
+        out = SHORT[name](wide)
+        origins = lineage.get(out), lineage.get(wide)
+    assert looked == []
+    assert origins[0] is origins[1] is not None
+
+
+def test_weights_that_are_filled_in_place_are_not_looked_at() -> None:
+    with api.trace() as trace:
+        weight = torch.nn.Parameter(torch.empty(8, 8))
+        looked: list[Any] = []
+        trace._tracer.lineage._look = lambda func, *_: looked.append(func)
+        torch.nn.init.kaiming_uniform_(weight)
+        torch.nn.init.constant_(weight, 1.0)
+    assert looked == []

@@ -10,13 +10,25 @@ from typing import Any
 
 import torch
 from _fadoctor_trace_frames import keep
-from _fadoctor_trace_origin import CAST, LASTING, WIDE, is_factory, is_parameter, plain_name
+from _fadoctor_trace_origin import (
+    CAST,
+    LASTING,
+    MEMBERS,
+    WIDE,
+    is_factory,
+    is_parameter,
+    plain_name,
+)
 from _fadoctor_trace_table import PLAIN
 
 _TENSOR = torch.Tensor
 _PARAMETER = torch.nn.Parameter
 _VALUES = frozenset((int, float, bool, type(None), str, torch.Size, torch.memory_format))
 """Classes of arguments that are no tensor, and hold none."""
+
+_EASY = _VALUES.union(PLAIN)
+_OF_TORCH = ("torch.nn.functional", "torch.functional")
+"""Modules whose functions last as long as torch does."""
 
 _SAME = object()
 """Stands for the origin of a view, or of what was changed in place: it is what it was."""
@@ -71,7 +83,7 @@ class Heirs:
         return moving if plain else None
 
     def _learn(self, func: Any) -> Any:
-        lasts = type(func) in LASTING
+        lasts = type(func) in LASTING or getattr(func, "__module__", "") in _OF_TORCH
         name = plain_name(func) if lasts else ""
         hands = name not in ("", "__get__", *self._roles.casts) and not is_factory(name)
         found = (func, hands, name in self._roles.flows)
@@ -79,14 +91,26 @@ class Heirs:
 
 
 def _operands(args: Any, dtype: Any) -> Any:
-    """Return the tensors among arguments, None where one has another dtype, or is hidden."""
-    found = []
+    """Return the tensors among arguments, None where one has another dtype, or is hidden.
+
+    A mask of bool is none of them: it makes nothing wide.
+    """
+    found: list[Any] = []
     for each in args:
-        if type(each) in PLAIN:
-            if each.dtype is not dtype:
+        kind = type(each)
+        if kind in PLAIN:
+            if each.dtype is dtype:
+                found.append(each)
+            elif each.dtype is not torch.bool:
                 return None
-            found.append(each)
-        elif type(each) not in _VALUES:
+        elif kind is list or kind is tuple:  # cat, stack; the sizes of a norm
+            if len(each) > MEMBERS or not _EASY.issuperset(map(type, each)):
+                return None
+            inner = _operands(each, dtype)
+            if inner is None:
+                return None
+            found += inner
+        elif kind not in _VALUES:
             return None
     return found
 

@@ -41,6 +41,9 @@ _MODULES = sys.modules
 _BACKWARD = torch.Tensor.backward
 _TENSOR = torch.Tensor
 _SEEN = (torch.Tensor, tuple, list)
+_CHANGED = (list, torch.nn.Parameter)
+"""Classes of results of which the first argument, changed in place, needs no look."""
+
 _GETTER = MethodWrapperType
 """What an attribute of a tensor is read by: no operation makes a tensor there."""
 _EACH = "_foreach_"
@@ -81,7 +84,7 @@ class Lineage(TorchFunctionMode):
             try:
                 if (
                     isinstance(out, _SEEN)
-                    and not self._known(func, out, args)
+                    and not self._known(func, out, args, kwargs)
                     and not self._hand_on(func, out, args, kwargs)
                 ):
                     with torch._C.DisableTorchFunction():  # a class may have code for each look
@@ -94,13 +97,14 @@ class Lineage(TorchFunctionMode):
                 self._fault("lineage", error)
         return out
 
-    def _known(self, func: Any, out: Any, args: Any) -> Any:
+    def _known(self, func: Any, out: Any, args: Any, kwargs: Any) -> Any:
         """Return whether a result needs no look: half, in place, a view, an attribute."""
         if type(out) is not _TENSOR:
             if type(out) is tuple:
                 return bool(args) and type(args[0]) is _TENSOR and _views(out, args[0])
-            in_place = type(out) is list and bool(args) and out is args[0]
-            return in_place or type(out) is torch.Size
+            if type(out) not in _CHANGED:
+                return type(out) is torch.Size
+            return out is (args[0] if args else (kwargs or {}).get("tensor"))  # as init names it
         if out.dtype in WIDE:
             if type(func) is _GETTER:
                 return True
