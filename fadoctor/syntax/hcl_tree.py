@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".hcl", ".tf", ".nomad")
 _TOKEN = re.compile(
-    r"(?P<remark>(?:#|//)[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)"
+    r"(?P<remark>(?:#|//)[^\n]*|/\*[\s\S]*?(?:\*/|\Z))"
     r"|<<-?(?P<here>\w{1,40})[ \t]*\n"
-    r'|(?P<string>"(?:[^"\\\n]|\\[^\n])*")'
+    r'|(?P<string>"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(?:"|\\?(?=\n)|\\?\Z))'
     r"|(?P<word>[A-Za-z_0-9.][\w.-]*)|(?P<line>\n)|(?P<mark>[^\s])"
 )
 _ESCAPE = re.compile(r"\\(.)")
@@ -58,7 +58,8 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token("text", dedent(text[at:stop]), at)
             at = end.end() if end else len(text)
         elif kind == "string":
-            plain = _ESCAPE.sub(lambda one: _ESCAPES.get(one[1], one[1]), found[0][1:-1])
+            inner = found[0][1:].removesuffix('"')  # one that is not closed ends with its line
+            plain = _ESCAPE.sub(lambda one: _ESCAPES.get(one[1], one[1]), inner)
             yield _Token("text", plain, found.start())
         elif kind != "remark":
             yield _Token(kind, found[0], found.start())

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 # "https://a text" | // a remark | /* one over lines */
-_PARTS = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/')
+# what is not closed goes on to the end of its line, or of the text: each part is met once
+_PARTS = re.compile(
+    r'"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(?:"|\\?(?=\n)|\\?\Z)|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)'
+)
 _VISIBLE = re.compile(r"[^\n]")
 
 

@@ -35,10 +35,12 @@ _MAKE_CALL = re.compile(r"\$\((?:if|eval|info|warning|error|foreach|call|and|or)
 _CALL_LIMIT = 4_000
 _JUST_NAME = re.compile(r"\{\{[ \t]{0,9}([A-Za-z_][\w-]{0,80})[^{}\n]{0,80}\}\}")
 # serve dtype="bfloat16" port='8000':
+_JUST_VALUE = r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s:\"'()]{1,200})"
 _JUST_HEAD = re.compile(
-    r"@?[\w-]{1,100}((?:[ \t]{1,9}[*+$]?\w{1,80}(?:=[^\n]{1,300})?){1,20}):[^\n]*"
+    rf"@?[\w-]{{1,100}}((?:[ \t]{{1,9}}[*+$]?\w{{1,80}}(?:={_JUST_VALUE})?(?=[ \t:])){{1,12}})"
+    r"[ \t]{0,9}:[^\n]{0,1000}"
 )
-_DEFAULT = re.compile(r"[*+$]?(\w{1,80})=(\"[^\"\n]*\"|'[^'\n]*'|[^\s:\"'(]{1,200})")
+_DEFAULT = re.compile(rf"[*+$]?(\w{{1,80}})=({_JUST_VALUE})")
 _BATCH_NAME = re.compile(r"%([A-Za-z_]\w{0,80})%")
 _POWER_NAME = re.compile(r"\$(?:env:)?([A-Za-z_]\w{0,80})")
 _BATCH_SET = re.compile(

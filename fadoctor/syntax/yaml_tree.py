@@ -57,7 +57,7 @@ class _Reader(YamlReader[Node]):
     """Makes typed nodes, with the place of their key."""
 
     depth_limit, event_limit, alias_limit = DEPTH_LIMIT, NODE_LIMIT, NODE_LIMIT
-    plain_tags = _PLAIN_TAGS | {"!"}
+    plain_tags = _PLAIN_TAGS | {"!", "tag:yaml.org,2002:python/tuple"}  # it is read as a list
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)

@@ -127,10 +127,23 @@ def _build_within(specifier: str, environment: Environment, matrix: Matrix) -> s
 
 
 def _default_build(version: str, matrix: Matrix) -> str:
-    """Return the CUDA build that a release of torch has on Python's own index for Linux."""
+    """Return the CUDA build that a release of torch has on Python's own index for Linux.
+
+    Where torch's own index has no such build, the newest of those is returned that it has.
+    """
     asked = {"version": Known(version, "asked"), "platform": Known("linux_x86_64", "asked")}
     cuda = matrix.find("torch-releases", asked).cell("pypi_cuda")
-    return "cu" + str(cuda.value).replace(".", "") if isinstance(cuda, Known) else ""
+    usual = "cu" + str(cuda.value).replace(".", "") if isinstance(cuda, Known) else ""
+    indexed = {str(row["build"]) for row in matrix.tables["torch-indexes"].rows}
+    if not usual or usual in indexed:
+        return usual
+    builds = {
+        build
+        for row in matrix.find("torch-builds", asked).rows
+        for build in str(row["build"]).split()
+        if build.startswith("cu") and build in indexed
+    }
+    return max(builds, key=lambda build: int(build.removeprefix("cu")), default=usual)
 
 
 def _torch_of(step: Step, matrix: Matrix) -> _Torch | None:

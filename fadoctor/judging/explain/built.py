@@ -40,6 +40,7 @@ _FOLDERS = tuple(
         (
             r"pip-install-\w{4,12}[\\/](?P<name>[A-Za-z][\w.-]{1,60})_[0-9a-f]{32}",
             r"sdists-v\d{1,2}[\\/](?:pypi|index[\\/]\w{1,40})[\\/](?P<name>[A-Za-z][\w.-]{1,60})[\\/]",
+            r"(?P<name>[A-Za-z][\w.-]{1,60}) was requested, but nvcc was not found",
             r"(?i)github\.com/[\w-]{1,40}/(?P<name>[\w-]{2,60})/releases/download/",
         ),
     )

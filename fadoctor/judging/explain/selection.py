@@ -54,6 +54,7 @@ class Selection:
         own = begun(fix for fix in fixes if self._vendor.suits(fix))
         if len(own) < len(fixes):
             self._note(OTHERS_FIXES)
+            own = own or self._vendor.instead()
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)

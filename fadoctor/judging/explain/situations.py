@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.foreign import stands
+from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -95,14 +96,16 @@ def situations(
 def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
     """Return the fixes that can be carried out in all places, as it is done there.
 
-    Where none is left, one place says what helps there. A cause without fixes has none afterwards.
+    Where none or only a question is left, one place says first what helps there. A cause without
+    fixes has none afterwards.
     """
     offered = tuple(fixes)
     left = tuple(fix for fix in offered if all(each.suits(fix) for each in here))
-    if left or not offered:
-        return tuple(_placed(fix, here) for fix in left)
+    placed = tuple(_placed(fix, here) for fix in left)
+    if not offered or (left and (left[0].id != QUESTION or len(left) == len(offered))):
+        return placed
     said = next((each for each in here if each.instead and not all(map(each.suits, offered))), None)
-    return (_instead(said),) if said is not None else offered
+    return (_instead(said), *placed) if said is not None else placed or offered
 
 
 def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
@@ -126,6 +129,9 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
     if isinstance(only, str) and isinstance(system, Known) and system.value != only:
         return False
     if not any(word in folded for word in cell_words(row.get("anchors"))):
+        return False
+    unless = row.get("unless")
+    if isinstance(unless, str) and re.search(unless, text, re.ASCII):
         return False
     return re.search(str(row["shows"]), text, re.ASCII | re.MULTILINE) is not None
 

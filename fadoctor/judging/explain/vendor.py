@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.vendors import foreign_words, suits
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge, Table
     from fadoctor.sources.logs.cleaning import Line
 
@@ -24,6 +25,10 @@ SHORT = 4
 _PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
 
 
+# ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
+_DENIED = compiled(r"(?i)\bplatform is (?:not )?available\b|is not available because")
+
+
 class Vendor:
     """The one vendor that a log names; none where it names none, or both."""
 
@@ -31,7 +36,7 @@ class Vendor:
         """Look for the names of each vendor and its products."""
         words = {str(row["vendor"]): row for row in knowledge.tables["vendor-words"].rows}
         read = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
-        text = "\n".join(line.text for line in read)
+        text = "\n".join(line.text for line in read if not _DENIED.search(line.text))
         named = [
             vendor
             for vendor, row in words.items()
@@ -39,10 +44,19 @@ class Vendor:
         ]
         self.name = named[0] if len(named) == 1 else ""
         self._foreign = foreign_words(knowledge.tables, self.name) if self.name else ()
+        row = words.get(self.name, {})
+        self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
         return suits(fix, self._foreign)
+
+    def instead(self) -> tuple[Fix, ...]:
+        """Return what is said where every fix is another vendor's."""
+        if len(self._said) < len(("title", "instead")):
+            return ()
+        title, text = self._said
+        return (Fix("of-this-vendor", title, Safety.SAFE, (Step(StepKind.ADVICE, text),)),)
 
 
 def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:
@@ -52,9 +66,12 @@ def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) 
 
 
 def _stands(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a word, or, with a star, begins one."""
+    """Return whether a name stands in a text as a word, or, with a star, begins one.
+
+    What begins the name of a function that code calls, as Triton's for both vendors, names nobody.
+    """
     word = name.rstrip("*")
     if word not in text:  # much cheaper than a pattern, and mostly true
         return False
-    end = "" if name.endswith("*") else r"(?![\w-])"
+    end = r"(?!_[a-z_]{1,40}\()" if name.endswith("*") else r"(?![\w-])"
     return re.search(rf"(?a)(?<![\w/.-]){re.escape(word)}{end}", text) is not None

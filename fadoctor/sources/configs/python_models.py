@@ -34,11 +34,11 @@ _IS_MODEL = re.compile(r"(?:^|[<.])(?:\w*_)?model>?$|from_pretrained|get_peft_mo
 WANTED = frozenset({
     "from_pretrained", "from_config", "pipeline", "SentenceTransformer", "CrossEncoder", "LLM",
     "EngineArgs", "AsyncEngineArgs", "Engine", "half", "bfloat16", "float", "to", "padding_side",
-    "_attn_implementation", "set_attn_implementation", "Decoder", "Encoder", "AttentionLayers",
-    "CrossAttender", "LLMConfig", "flash_attn_func", "flash_attn_qkvpacked_func",
-    "flash_attn_kvpacked_func", "flash_attn_varlen_func", "flash_attn_varlen_qkvpacked_func",
-    "flash_attn_varlen_kvpacked_func", "scaled_dot_product_attention",
-    "memory_efficient_attention", "load_adapter",
+    "_attn_implementation", "set_attn_implementation", "set_attention_backend", "Decoder",
+    "Encoder", "AttentionLayers", "CrossAttender", "LLMConfig", "flash_attn_func",
+    "flash_attn_qkvpacked_func", "flash_attn_kvpacked_func", "flash_attn_varlen_func",
+    "flash_attn_varlen_qkvpacked_func", "flash_attn_varlen_kvpacked_func",
+    "scaled_dot_product_attention", "memory_efficient_attention", "load_adapter",
 })  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def say(script: ScriptMeaning, call: Found) -> None:
         _flash_attn(script, call)
     elif last in ("scaled_dot_product_attention", "memory_efficient_attention"):
         (_torch_attention if last[0] == "s" else _xformers)(script, call)
-    elif last == "set_attn_implementation":
-        script.take(call, (0, "attn_implementation"), "config.attention", meaning.text)
+    elif last in ("set_attn_implementation", "set_attention_backend"):
+        script.take(call, (0, "attn_implementation", "backend"), "config.attention", meaning.text)
     elif last in ("Decoder", "Encoder", "AttentionLayers", "CrossAttender"):
         _x_transformers(script, call)
     else:
@@ -128,6 +128,9 @@ def say_arguments(script: ScriptMeaning, call: Found, *, is_renamed: bool = True
 
     `is_renamed`: whether it is transformers that takes them, where the dtype changed its name.
     """
+    device = call.argument("device_map", "device")
+    if device is not None and meaning.text(device.value) == "cpu":
+        return  # nothing of it asks for a GPU
     _left_open(script, call)
     given = script.take(call, _DTYPE_KEYS, "config.weights_dtype", meaning.dtype)
     is_named = given is not None and call.name.rpartition(".")[2] != "from_config"

@@ -96,4 +96,4 @@ def _take(draft: Draft, names: CondaNames, tree: ManifestTree, item: Node) -> No
     spec = parse_spec(text)
     problem = add_spec(draft, names, spec, tree.place(item)) if spec is not None else ""
     if spec is None or problem:
-        draft.note(item.line, f"{text[:100]!r} is no name of a conda package")
+        draft.note(item.line, f"{text[:100]!r} is not the name of a conda package")

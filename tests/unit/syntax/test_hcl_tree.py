@@ -8,6 +8,7 @@ from hypothesis import strategies
 
 from fadoctor.sources.configs.source import Source
 from fadoctor.syntax.hcl_tree import read_hcl
+from fadoctor.syntax.json_remarks import without_remarks
 from fadoctor.syntax.tree import Node
 
 TEXT = """\
@@ -64,6 +65,12 @@ def test_blocks_lists_and_texts() -> None:
 @pytest.mark.parametrize("text", ["a {", "a = [", 'a = "', "a = <<EOF\nx", "}", "= = {", "a b c"])
 def test_a_file_that_ends_early_is_no_error(text: str) -> None:
     assert isinstance(of(text), Node)
+
+
+@pytest.mark.parametrize("text", ["/*" * 50_000, '"\\' * 50_000, "<<A\n" * 20_000, '"' * 50_000])
+def test_what_is_not_closed_is_met_once(text: str) -> None:
+    assert isinstance(of(text), Node)
+    assert len(without_remarks(text)) == len(text)
 
 
 @pytest.mark.parametrize("text", ["a {" * 5_000, "a = [" + "[" * 5_000, "f(" * 5_000])

@@ -13,7 +13,8 @@ from fadoctor.syntax.json_remarks import without_remarks
         ('{"a": 1} // x', '{"a": 1}     '),
         ('{"a": "http://x/*y*/"}', '{"a": "http://x/*y*/"}'),
         ('{"a\\"//": 1, /* x\n y */ "b": 2}', '{"a\\"//": 1,     \n      "b": 2}'),
-        ('/* no end {"a": 1}', '/* no end {"a": 1}'),
+        ('1 /* no end {"a": 1}', "1" + " " * 19),
+        ('"no end // x\n//', '"no end // x\n  '),
     ],
 )
 def test_every_other_character_stays_where_it_was(text: str, plain: str) -> None:

@@ -16,7 +16,7 @@ from fadoctor.sources.scripts.child._fadoctor_given import (
     made_by_parser,
     option,
 )
-from fadoctor.sources.scripts.child._fadoctor_scope import Scope
+from fadoctor.sources.scripts.child._fadoctor_scope import Scope, each_of
 from fadoctor.sources.scripts.child._fadoctor_words import Added
 
 MUTATORS = frozenset({"update", "pop", "setdefault", "clear", "popitem", "append", "extend"})
@@ -59,6 +59,8 @@ class Scopes:
         """The body of a class -> its name."""
         self.defaults: dict[str, list[ast.expr]] = {}
         """Options and fields -> what they are where nobody gives them."""
+        self.inside: dict[int, Scope] = {}
+        """Scopes of functions, by the node of each."""
         self.stored: set[str] = set()
         """Attributes that something is assigned to."""
         self.parameters = Parameters()
@@ -113,7 +115,7 @@ class Scopes:
                 self.note_arguments(node, scope, condition)
         else:
             top = scope is self.module and name and not outside
-            inner = Scope(scope, name if top else "")
+            inner = self.inside[id(node)] = Scope(scope, name if top else "")
             arguments = node.args  # type: ignore[attr-defined]
             outside += [d for d in (*arguments.defaults, *arguments.kw_defaults) if d is not None]
             plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
@@ -229,10 +231,6 @@ def bind(scope: Scope, name: str, value: object) -> None:
         bound.append(value)
 
 
-PARTED = frozenset(["parse_args_into_dataclasses", "parse_args_and_config", "parse_known_args"])
-"""Methods of parsers that return the arguments in several parts."""
-
-
 def bind_target(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
     """Note what an assignment binds: tuples pair by pair, what else is taken apart as unknown."""
     pairs: list[tuple[ast.expr, ast.expr | None]] = [(target, value)]
@@ -241,9 +239,7 @@ def bind_target(scope: Scope, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(target, ast.Name):
             bind(scope, target.id, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            given = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-            if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in PARTED:
-                given = [value] * len(target.elts)
+            given = each_of(value, len(target.elts))
             fits = len(given) == len(target.elts)
             fits = fits and not any(isinstance(e, ast.Starred) for e in (*given, *target.elts))
             pairs += zip(target.elts, given if fits else [None] * len(target.elts))

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
+PARTED = frozenset(["parse_args_into_dataclasses", "parse_args_and_config", "parse_known_args"])
+"""Methods of parsers that return the arguments in several parts."""
+
 
 class Scope:
     """The names of the module, of a class or of a function."""
@@ -20,3 +25,19 @@ class Scope:
         while scope.parent is not None and (name in scope.outer or name not in scope.bound):
             scope = scope.parent
         return scope
+
+
+def each_of(value: ast.expr | None, count: int) -> list[ast.expr]:
+    """Return what a value gives each of so many names; nothing where that is not known.
+
+    ``q, k, v = (torch.randn(2) for _ in range(3))`` gives each of them the same call.
+    """
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return value.elts
+    if isinstance(value, ast.Call) and getattr(value.func, "attr", "") in PARTED:
+        return [value] * count
+    if isinstance(value, (ast.ListComp, ast.GeneratorExp)) and len(value.generators) == 1:
+        target = value.generators[0].target
+        if isinstance(target, ast.Name) and target.id == "_":
+            return [value.elt] * count
+    return []

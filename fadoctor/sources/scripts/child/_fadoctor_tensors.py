@@ -37,12 +37,30 @@ def tensor_dtype(script: Script, node: ast.expr, scope: Scope, depth: int = 0) -
         bound = home.bound.get(node.id, [])
         is_one = len(bound) == 1 and isinstance(bound[0], ast.Call)
         return tensor_dtype(script, bound[0], home, depth + 1) if is_one else ""  # type: ignore[arg-type]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return returned(script, node.func.id, scope, depth)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return ""
     name = script.called(node.func, scope)[0]
     if name.startswith("torch.") and name.count(".") == 1:
         return made(script, node, name[len("torch.") :], scope, depth)
     return changed(script, node, node.func, scope, depth)
+
+
+def returned(script: Script, name: str, scope: Scope, depth: int) -> str:
+    """Return the dtype of what a function of the script returns, where it has one ``return``."""
+    bound = scope.home(name).bound.get(name, [])
+    only = bound[0] if len(bound) == 1 else None
+    inside = script.names.inside.get(id(only))
+    if inside is None:
+        return ""
+    if isinstance(only, ast.Lambda):
+        return tensor_dtype(script, only.body, inside, depth + 1)
+    if not isinstance(only, ast.FunctionDef) or only.decorator_list:
+        return ""
+    ends = [each for each in ast.walk(only) if isinstance(each, (ast.Return, ast.Yield))]
+    value = ends[0].value if len(ends) == 1 and isinstance(ends[0], ast.Return) else None
+    return tensor_dtype(script, value, inside, depth + 1) if value is not None else ""
 
 
 def changed(script: Script, node: ast.Call, func: ast.Attribute, scope: Scope, depth: int) -> str:

@@ -88,6 +88,7 @@ def assumed(**facts: str) -> Environment:
         ({}, "torch==2.10.0", ("torch==2.10.0+cu128", "cu128")),
         ({"torch.version": "2.11.0+cu130"}, ANY_OLDER, (ANY_OLDER, "cu130")),
         ({"torch.version": "2.11.0"}, ANY_OLDER, (ANY_OLDER, "cu128")),
+        ({}, "torch==2.0.1", ("torch==2.0.1+cu118", "cu118")),  # no index has its cu117
         ({}, "torch==99.0", ("torch==99.0", "")),
         ({}, "einops==0.8.2", ("einops==0.8.2", "")),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.judging.explain.situations import TABLE, Situation, situations, suiting
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
@@ -52,6 +53,9 @@ def test_each_place_of_the_table_is_tried() -> None:
         "Error: Found no NVIDIA driver on your system",
         "RuntimeError: No CUDA GPUs are available",
         "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
+        "The laptop has Iris Xe graphics and a GeForce RTX 3050",
+        "This system does not have a CUDA-capable GPU",
+        "It works in WSL and runs fine on Colab, my own Linux box fails",
     ],
 )
 def test_what_programs_print_shows_no_place(line: str) -> None:
@@ -92,3 +96,10 @@ def test_a_fix_about_the_driver_is_told_whose_it_is() -> None:
     here = [Situation("x", installs="Then A.", drivers="It is the host's.")]
     (placed,) = suiting([_fix("Update the driver.")], here)
     assert placed.steps[-1].text == "It is the host's."
+
+
+def test_a_question_does_not_come_before_what_helps_there() -> None:
+    asked = Fix(QUESTION, "Say which torch this is", steps=(Step(StepKind.ADVICE, "Which?"),))
+    fixes = suiting([_fix("sudo modprobe nvidia"), asked], [WSL])
+    assert [fix.title for fix in fixes] == ["For WSL", asked.title]
+    assert suiting([asked], [WSL]) == (asked,)

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from fadoctor.model.explanation import Explanation
     from fadoctor.model.rule import Knowledge
 
+MISMATCH = (
+    "CUDA initialization: The NVIDIA driver on your system is too old (found version 11040). "
+    "Please update your GPU driver"
+)
 IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
 
 
@@ -37,6 +41,9 @@ def explained(knowledge: Knowledge, log: str) -> Explanation:
         ("https://github.com/ROCm/flash-attention/issues/1", ""),
         ("Search for hipErrorInvalidValue in https://docs.nvidia.com/cuda", ""),
         ("L4 loss of layer M10", ""),
+        ("     59     include = os.path.join(rocm_path_dir(), 'include')", ""),
+        ("ROCm platform is not available because: No module named 'amdsmi'", ""),
+        ("DEBUG [__init__.py:106] Checking if ROCm platform is available.", ""),
     ],
 )
 def test_who_is_named(knowledge: Knowledge, text: str, vendor: str) -> None:
@@ -65,3 +72,11 @@ def test_on_nvidia_nothing_of_amd_is_offered(knowledge: Knowledge) -> None:
         for fix in each.fixes
         for step in fix.steps
     )
+
+
+def test_where_every_fix_is_another_vendors_something_is_said(knowledge: Knowledge) -> None:
+    report = explained(knowledge, f"torch 2.5.1+rocm6.2\n{MISMATCH}")
+    [first, *_] = report.findings[0].fixes
+    assert first.id == "of-this-vendor"
+    assert "ROCm" in first.title
+    assert OTHERS_FIXES in report.notes

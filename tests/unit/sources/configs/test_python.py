@@ -446,3 +446,21 @@ def test_a_pipeline_of_ones_own_is_none_of_transformers(call: str) -> None:
 def test_the_pipeline_of_transformers_takes_a_dtype() -> None:
     text = "import torch\nfrom transformers import pipeline\npipeline('x', dtype=torch.bfloat16)\n"
     assert script(text)["dtype_keyword"] == "dtype"
+
+
+def test_the_attention_of_a_model_of_diffusers() -> None:
+    text = (
+        "from diffusers import FluxPipeline\npipe = FluxPipeline.from_pretrained('a/b')\n"
+        "pipe.transformer.set_attention_backend('_flash_3')\n"
+    )
+    found = facts(("a.py", text))
+    assert (found["framework"], found["attention"]) == ("diffusers", "_flash_3")
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("cpu", None), ("auto", "bf16")])
+def test_a_model_that_is_kept_off_the_gpu(device: str, dtype: str | None) -> None:
+    text = (
+        "import torch\nfrom transformers import AutoModel\n"
+        f"AutoModel.from_pretrained('a', torch_dtype=torch.bfloat16, device_map='{device}')\n"
+    )
+    assert facts(("a.py", text)).get("weights_dtype") == dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.sources.configs.read import facts
+from tests.unit.sources.configs.read import UNREAD, facts
 
 LOAD = (
     "import torch, deepspeed\n"
@@ -121,3 +121,38 @@ m.encode(["x"])
 )
 def test_what_hands_its_keywords_on(more: str, left: str | None) -> None:
     assert facts(("a.py", SENTENCES % more)).get("dtype_left_to") == left
+
+
+TENSORS = {
+    "a function": (
+        "def make(n):\n    return torch.randn(n).cuda()\nq, k, v = make(1), make(1), make(1)\n"
+    ),
+    "a lambda": "make = lambda: torch.zeros(1)\nq, k, v = make(), make(), make()\n",
+    "a comprehension": "q, k, v = [torch.randn(1).cuda() for _ in range(3)]\n",
+    "half": "q, k, v = (torch.randn(1).half() for _ in range(3))\n",
+    "a dtype that is handed on": (
+        "def make(d):\n    return torch.randn(1, dtype=d)\nq, k, v = make(1), make(1), make(1)\n"
+    ),
+    "two ends": (
+        "def make(n):\n    if n:\n        return n\n    return torch.randn(n)\n"
+        "q, k, v = make(1), make(1), make(1)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "dtype"),
+    [
+        ("a function", "fp32"),
+        ("a lambda", "fp32"),
+        ("a comprehension", "fp32"),
+        ("half", None),
+        ("a dtype that is handed on", None),
+        ("two ends", None),
+    ],
+)
+def test_tensors_that_a_script_makes(how: str, dtype: str | None) -> None:
+    head = "import torch\nfrom flash_attn import flash_attn_func\n"
+    text = f"{head}{TENSORS[how]}flash_attn_func(q, k, v)\n"
+    found = facts(("a.py", text)).get("dtype")
+    assert found == dtype or (dtype is None and found in (None, UNREAD))

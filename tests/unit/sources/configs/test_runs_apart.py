@@ -100,3 +100,8 @@ def test_a_call_that_is_put_off() -> None:
     found = facts(("a.py", NEMO))
     assert (found["framework"], found["autocast"]) == ("lightning", "bf16")
     assert facts(("a.py", PARTIAL))["weights_dtype"] == "bf16"
+
+
+def test_a_tuple_of_python_is_a_list() -> None:
+    text = "bf16: true\nbetas: !!python/tuple\n- 0.9\n- 0.999\nsave_strategy: x\noutput_dir: y\n"
+    assert facts(("train.yaml", text))["bf16"] is True

@@ -61,6 +61,8 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
          {"torch": "==2.10.0a0+b4e4ee81d3", "torch.cuda": "13.1",
           "toolkit.nvcc.version": "13.1", "python": "==3.12.*"}),
         ("vllm/vllm-openai:v0.10.2", {"vllm": "==0.10.2"}),
+        ("lmsysorg/sglang:v0.5.2-cu126", {"sglang": "==0.5.2"}),
+        ("lmsysorg/sglang:latest", {}),
         ("python:3.11-slim", {"python": "==3.11.*"}),
         ("python:3.11.9-slim-bookworm", {"python": "==3.11.9", "host.glibc": "2.36"}),
         ("ghcr.io/astral-sh/uv:python3.12-bookworm-slim",
