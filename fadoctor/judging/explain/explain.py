@@ -136,9 +136,10 @@ def explain(
     known = vocabulary_of(knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     findings, checks = [], []
-    more = tuple(told_causes(told, facts, knowledge, around.matrix))
+    ended = reading.ranked.unexplained
+    said = told_causes(told, facts, knowledge, around.matrix, ends_otherwise=ended is not None)
+    more = tuple(said)
     if is_quiet:
-        ended = reading.ranked.unexplained
         more = (*proved(reading.lines, around, knowledge, ended), *more)
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more

@@ -18,7 +18,7 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.judging.explain.page_words import Index
+    from fadoctor.judging.explain.page_words import PageWords
     from fadoctor.model.rule import Knowledge
 
 NEAREST = "The nearest pages of rules, which may be about something else:"
@@ -60,7 +60,7 @@ def asked_by(lines: Sequence[str]) -> str:
     return "\n".join(line[:LONGEST] for line in (*ends, *loud * (LOUD - 1)))
 
 
-def notes_near(texts: Sequence[str], index: Index, knowledge: Knowledge) -> list[str]:
+def notes_near(texts: Sequence[str], index: PageWords, knowledge: Knowledge) -> list[str]:
     """Return a sentence that names the pages of rules nearest to a text; none where none is.
 
     Where one is clearly ahead and the text complains, a second one asks what decides.
@@ -93,7 +93,7 @@ def question_of(near: Sequence[Near], knowledge: Knowledge) -> str:
 class PageIndex:
     """Pages by their words."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: PageWords) -> None:
         """Take the index."""
         self._index = index
 

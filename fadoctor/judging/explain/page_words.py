@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
     title: str
 
 
-class Index(msgspec.Struct, frozen=True):
+class PageWords(msgspec.Struct, frozen=True):
     """Pages, and which words stand in them."""
 
     pages: tuple[Page, ...] = ()
@@ -83,7 +83,7 @@ def places(packed: bytes) -> Iterator[tuple[int, float]]:
         yield number >> _BITS, _HEAVIEST * ((number & LEVELS) / LEVELS) ** 2
 
 
-def index_of(suite: Suite) -> Index:
+def index_of(suite: Suite) -> PageWords:
     """Return the index over the pages of all rules."""
     told = _told(suite.knowledge)
     files = suite.rules()
@@ -93,7 +93,7 @@ def index_of(suite: Suite) -> Index:
     )
 
 
-def packed(weighed: Iterable[tuple[Page, Vector]]) -> Index:
+def packed(weighed: Iterable[tuple[Page, Vector]]) -> PageWords:
     """Return pages with their words as an index."""
     pages: list[Page] = []
     words: dict[str, bytes] = {}
@@ -103,7 +103,7 @@ def packed(weighed: Iterable[tuple[Page, Vector]]) -> Index:
             step = round(LEVELS * math.sqrt(vector[word] / _HEAVIEST))
             number = place << _BITS | max(1, min(LEVELS, step))
             words[word] = words.get(word, b"") + struct.pack("<H", number)
-    return Index(tuple(pages), words)
+    return PageWords(tuple(pages), words)
 
 
 def vectors(texts: Mapping[str, Iterable[str]]) -> dict[str, Vector]:

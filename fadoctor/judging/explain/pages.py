@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.suite import load_suite
-from fadoctor.judging.explain.page_words import Index, index_of
+from fadoctor.judging.explain.page_words import PageWords, index_of
 from fadoctor.judging.explain.tolerant import Tolerant
 from fadoctor.judging.explain.wordings import Wording, wordings_of
 from fadoctor.knowledge.matrix.load import COMPILED, compiled_in_use, is_checkout
@@ -30,7 +30,7 @@ class Pages(msgspec.Struct, frozen=True):
 
     stamp: str
     wordings: tuple[Wording, ...] = ()
-    index: Index = Index()
+    index: PageWords = PageWords()
 
 
 def load_pages(knowledge: Knowledge) -> Pages:

@@ -101,7 +101,12 @@ def proved(
 
 
 def is_ours(raised: Raised) -> bool:
-    """Return whether an exception speaks of torch, attention or the GPU, not only a path in it."""
+    """Return whether an exception speaks of torch, attention or the GPU, not only a path in it.
+
+    An assertion without a message speaks of nothing else.
+    """
+    if raised.name == "AssertionError" and raised.text.strip(" :") in ("", raised.name):
+        return True
     return _OURS.search(_PATH.sub("", raised.text)) is not None
 
 

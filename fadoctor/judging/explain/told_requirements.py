@@ -46,6 +46,10 @@ _TAIL = compiled(
 )
 _WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = "requirement-unmet"
+_KNOWN = STACK | COMPANIONS
+_CALLED = "flash-attn"
+_BOUND = frozenset({"torch", _CALLED, "xformers", "triton"})
+"""What a package is compiled for that asks for one release, or calls without a promise."""
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -94,8 +98,10 @@ def _normal(name: str) -> str:
 
 
 def _is_of_stack(told: Told) -> bool:
-    known = STACK | COMPANIONS
-    return told.package in known and told.needs in known | BYSTANDERS
+    if told.package not in _KNOWN:
+        is_bound = told.needs in _BOUND and (told.range.startswith("==") or told.needs == _CALLED)
+        return is_bound and told.is_certain and not told.is_missing
+    return told.needs in _KNOWN | BYSTANDERS
 
 
 def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFacts:
@@ -158,9 +164,18 @@ def _mapping(fact: Fact | None) -> dict[str, str]:
 
 
 def told_causes(
-    told: Iterable[Told], facts: LogFacts, knowledge: Knowledge, matrix: Matrix
+    told: Iterable[Told],
+    facts: LogFacts,
+    knowledge: Knowledge,
+    matrix: Matrix,
+    *,
+    ends_otherwise: bool = False,
 ) -> Iterator[Cause]:
-    """Yield the causes that lines of installers tell, each rule once."""
+    """Yield the causes that lines of installers tell, each rule once.
+
+    Where a log ends in an exception about something else, what a package outside of the field
+    requires is only a note.
+    """
     rules = {rule.id: rule for rule in knowledge.rules}
     seen = set()
     for each in told:
@@ -173,12 +188,13 @@ def told_causes(
         if rule is None or rule.id in seen:
             continue
         seen.add(rule.id)
+        is_aside = ends_otherwise and rule.id == _OTHERS and each.package not in _KNOWN
         has = f"{each.needs} {found} is installed" if found else f"{each.needs} is not installed"
         yield line_cause(
             rule,
             f"{each.package} {each.release} requires {each.needs}{each.range}, but {has}.",
             each.line,
-            severity=_SEVERITY.get(rule.severity, Severity.WARNING),
+            severity=Severity.NOTE if is_aside else _SEVERITY.get(rule.severity, Severity.WARNING),
             confidence=Confidence.HIGH if each.is_certain else Confidence.MEDIUM,
             captures={"requirer": package_of(each.package)},
         )

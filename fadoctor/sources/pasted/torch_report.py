@@ -49,6 +49,9 @@ _VARIABLE = compiled(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
 # heading, System Info, and "PyTorch version              : 2.9.0+cu128"
 _BEGINS = compiled(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
 
+_ANSWERS = {"True": True, "False": False, "Yes": True, "No": False}
+"""Of torch since 1.5, and of those before it."""
+
 _ONE = {
     "PyTorch version": (RUNTIME, _VERSION),
     "CUDA runtime version": ("toolkit.nvcc.version", _SHORT),
@@ -105,8 +108,8 @@ def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
     elif key == "GPU models and configuration" and value not in NOT_SAID:
         # AMD Instinct MI300X (gfx942:sramecc+:xnack-): on ROCm without a number
         yield from gpu_claims(0, value, line, TOOL)
-    elif key == "Is CUDA available" and value in ("True", "False"):
-        yield Claim(AVAILABLE, value == "True", line, TOOL)
+    elif key == "Is CUDA available" and value in _ANSWERS:
+        yield Claim(AVAILABLE, _ANSWERS[value], line, TOOL)
 
 
 def _cuda(value: str, line: int) -> Iterator[Claim]:

@@ -52,6 +52,10 @@ def explained(knowledge: Knowledge, log: str) -> Explanation:
             "And because vllm (0.6.4.post1) depends on tokenizers (>=0.19.1,<0.20)",
             ("vllm", "0.6.4.post1", "tokenizers", ">=0.19.1,<0.20", "", False),
         ),
+        (
+            "torchdata 0.7.1 requires torch==2.1.1, but you have torch 2.4 which is incompatible.",
+            ("torchdata", "0.7.1", "torch", "==2.1.1", "2.4", False),
+        ),
     ],
 )
 def test_what_a_line_says(line: str, expected: tuple[str, str, str, str, str, bool]) -> None:
@@ -109,3 +113,35 @@ def test_it_is_the_cause_with_its_fix(
 def test_what_is_met_is_no_cause(knowledge: Knowledge) -> None:
     log = "torch 2.7.0\nxformers==0.0.30 requires torch==2.7.0\n"
     assert explained(knowledge, log).findings == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "some-plugin 1.2 requires torch==2.0",
+        "some-plugin 1.2 requires torch<2.7, but you have torch 2.8.0 which is incompatible.",
+        "some-plugin 1.2 requires torch, which is not installed.",
+        "tensorflow-intel 2.15 requires numpy<2, but you have numpy 2.1.0 which is incompatible.",
+    ],
+)
+def test_of_packages_of_any_name_only_what_is_certain_is_read(line: str) -> None:
+    assert told_in([Line(1, line, "")]) == ()
+
+
+def test_transformer_engine_has_a_rule_of_its_own(knowledge: Knowledge) -> None:
+    report = explained(
+        knowledge,
+        "transformer-engine 1.5.0+6a9edc3 requires flash-attn<=2.4.2,>=2.0.6, but you have "
+        "flash-attn 2.6.1 which is incompatible.\n",
+    )
+    assert [each.rule_id for each in report.findings] == ["te-flash-attn-range"]
+
+
+def test_what_a_stranger_requires_is_a_note_where_something_else_ends_the_log(
+    knowledge: Knowledge,
+) -> None:
+    line = "somelib 1.4 requires torch==2.7.1, but you have torch 2.8.0 which is incompatible.\n"
+    (alone,) = explained(knowledge, line).findings
+    assert (alone.rule_id, alone.severity.value) == ("requirement-unmet", "warning")
+    (aside,) = explained(knowledge, f"{line}KeyError: 'price'\n").findings
+    assert aside.severity.value == "note"

@@ -201,3 +201,10 @@ def test_other_releases_of_the_tools(text: str, facts: dict[str, str]) -> None:
 
 def test_a_variable_that_is_of_no_concern_is_not_kept() -> None:
     assert "env.SOME_SECRET_TOKEN" not in read_report(VLLM.encode(), "sample").facts
+
+
+@pytest.mark.parametrize(("answer", "is_seen"), [("False", False), ("No", False), ("Yes", True)])
+def test_torch_before_1_5_answers_yes_and_no(answer: str, is_seen: bool) -> None:  # noqa: FBT001
+    text = OLD.replace("CUDA available: True", f"CUDA available: {answer}")
+    facts = read_report(text.encode(), "paste").facts
+    assert isinstance(facts.get("gpu[0].visible"), Known) is is_seen
