@@ -25,7 +25,7 @@ from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
-from fadoctor.judging.explain.selection import Selection
+from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.told_words import told_cause
 from fadoctor.judging.explain.topic import is_on_topic
@@ -132,7 +132,7 @@ def explain(
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
     texts = tuple(line.text for line in reading.lines)
     around = msgspec.structs.replace(around, built=built_in(texts, around.matrix))
-    chosen = Selection(reading.lines, knowledge, facts.environment if judged is None else None)
+    chosen = FixSelection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = vocabulary_of(knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     findings, checks = [], []

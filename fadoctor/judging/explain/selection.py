@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
 
-class Selection:
+class FixSelection:
     """Whose GPU a log is about, and where its program runs; what was left out, as `notes`."""
 
     def __init__(
