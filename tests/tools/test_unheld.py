@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 NAMES = {"names-attributes", "names-given"}
 """Drawn by tests/tools/test_drawn_names.py."""
-HELD = {each.table for each in (*SOURCES, *DRAWABLE)} | NAMES | set(clones.HELD)
+HELD = {
+    *(each.table for each in SOURCES),
+    *(each.table for each in DRAWABLE),
+    *NAMES,
+    *clones.HELD,
+}
 
 
 @pytest.fixture(scope="module")
