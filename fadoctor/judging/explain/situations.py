@@ -30,7 +30,7 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
-_INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|[Ii]nstall torch\b")
+_INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
 
