@@ -11,7 +11,16 @@ from fadoctor.judging.engine.operators import does_satisfy
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.model.fact import Absent, Fact, Known, Value
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.packages import BYSTANDERS, COMPANIONS, STACK, package_of
+from fadoctor.model.packages import (
+    BYSTANDERS,
+    COMPANIONS,
+    FLASH_ATTN,
+    STACK,
+    TORCH,
+    TRITON,
+    XFORMERS,
+    package_of,
+)
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
 from fadoctor.sources.targets.derived import derive
@@ -47,8 +56,8 @@ _TAIL = compiled(
 _WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = "requirement-unmet"
 _KNOWN = STACK | COMPANIONS
-_CALLED = "flash-attn"
-_BOUND = frozenset({"torch", _CALLED, "xformers", "triton"})
+_CALLED = FLASH_ATTN.replace("_", "-")
+_BOUND = frozenset({TORCH, _CALLED, XFORMERS, TRITON})
 """What a package is compiled for that asks for one release, or calls without a promise."""
 
 

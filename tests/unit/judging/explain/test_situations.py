@@ -20,6 +20,7 @@ LINES = {
     "on-a-rented-machine": "This is a pod of RunPod",
     "on-a-cluster": "#SBATCH --gres=gpu:1",
     "in-jetson": "This is a Jetson Orin Nano",
+    "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
@@ -55,6 +56,9 @@ def test_each_place_of_the_table_is_tried() -> None:
         "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
         "The laptop has Iris Xe graphics and a GeForce RTX 3050",
         "This system does not have a CUDA-capable GPU",
+        "It works on my Mac, and fails on the server",
+        "I call it from my Mac over ssh, on a machine with an A100",
+        "macro average, a mac address, and big-mac in a list",
         "It works in WSL and runs fine on Colab, my own Linux box fails",
     ],
 )
