@@ -148,6 +148,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_is_read_or_refused(name: str, text: str) -> None:
