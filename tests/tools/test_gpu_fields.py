@@ -16,6 +16,7 @@ from tests.tools.test_gpu_replay import (
     call,
     cells,
     changed,
+    found_with,
     put,
     recount,
 )
@@ -171,10 +172,7 @@ PLANTED: dict[str, tuple[str, Plant, str]] = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_contradiction_is_found(tmp_path: Path, name: str) -> None:
     key, plant, said = PLANTED[name]
-    files = transcript(BY_KEY[key])
-    plant(files)
-    write(files, tmp_path)
-    found = gpu_judge.contradictions(tmp_path)
+    found = found_with(key, plant, tmp_path)
     assert any(said in each for each in found), found
 
 

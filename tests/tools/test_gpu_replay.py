@@ -33,6 +33,14 @@ def test_clean_record_has_no_contradiction(tmp_path: Path, gpu: Gpu) -> None:
     assert "0 came out otherwise" in page
 
 
+def found_with(key: str, plant: Plant, folder: Path) -> list[str]:
+    """Return what is found in the record of a GPU in which a fault is planted."""
+    files = transcript(BY_KEY[key])
+    plant(files)
+    write(files, folder)
+    return gpu_judge.contradictions(folder)
+
+
 def cells(files: Files, run: str, backend: str, dtype: str, case: str = "") -> list[Any]:
     return [
         cell for cell in files[run]["cells"]
@@ -261,10 +269,7 @@ PLANTED: dict[str, tuple[str, Plant, str]] = {
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_contradiction_is_found(tmp_path: Path, name: str) -> None:
     key, plant, said = PLANTED[name]
-    files = transcript(BY_KEY[key])
-    plant(files)
-    write(files, tmp_path)
-    found = gpu_judge.contradictions(tmp_path)
+    found = found_with(key, plant, tmp_path)
     assert any(said in each for each in found), found
     assert "## What does not fit" in gpu_page.render(tmp_path)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -61,8 +62,7 @@ def built_in(lines: Sequence[str], matrix: Matrix) -> Fact:
 
     What an installer says counts more than a folder, that more than a command, and words least.
     """
-    read = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
-    text = "\n".join(read)
+    text = "\n".join(ends_of(lines, ENDS))
     name = _shown(text) or _told(text, matrix)
     return Known(name, "the log") if name else Absent("the log names no package that is built")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.explain.page_words import places, rarity, terms
+from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ class Near(msgspec.Struct, frozen=True):
 def asked_by(lines: Sequence[str]) -> str:
     """Return the part of a text that says most of what is asked: what complains, and its ends."""
     loud = [line for line in lines if _COMPLAINS.search(line)][-ENDS:]
-    ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
-    return "\n".join(line[:LONGEST] for line in (*ends, *loud * (LOUD - 1)))
+    return "\n".join(line[:LONGEST] for line in (*ends_of(lines, ENDS), *loud * (LOUD - 1)))
 
 
 def notes_near(texts: Sequence[str], index: PageWords, knowledge: Knowledge) -> list[str]:

@@ -16,6 +16,7 @@ import msgspec
 
 from fadoctor.judging.engine.suite import cases_of, is_log, outcome_of
 from fadoctor.judging.explain.told_words import CAUSES, WORDS
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.finding import Outcome
 from fadoctor.syntax.patterns import compiled
 
@@ -153,9 +154,7 @@ def _told(knowledge: Knowledge) -> dict[str, list[str]]:
     }
     found: dict[str, list[str]] = {}
     for row in _rows(knowledge, CAUSES):
-        says = row["says"]
-        names = says if isinstance(says, tuple) else str(says).split()
-        words = " ".join(ideas.get(str(name), "") for name in names)
+        words = " ".join(ideas.get(name, "") for name in cell_words(row["says"]))
         found.setdefault(str(row["rule"]), []).append(f"{row['message']} {words}")
     return found
 

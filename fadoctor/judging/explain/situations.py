@@ -12,6 +12,7 @@ from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def situations(
     table = tables.get(TABLE)
     if table is None:
         return ()
-    read = lines if len(lines) <= 2 * LINES else (*lines[:LINES], *lines[-LINES:])
-    text = "\n".join(line[:LINE] for line in read)
+    text = "\n".join(line[:LINE] for line in ends_of(lines, LINES))
     folded = text.casefold()
     system = environment.facts.get("host.os")
     return tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.vendors import foreign_words, suits
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Vendor:
     def __init__(self, lines: Sequence[Line], knowledge: Knowledge) -> None:
         """Look for the names of each vendor and its products."""
         words = {str(row["vendor"]): row for row in knowledge.tables["vendor-words"].rows}
-        read = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
+        read = ends_of(lines, ENDS)
         text = "\n".join(line.text for line in read if not _DENIED.search(line.text))
         named = [
             vendor

@@ -162,7 +162,7 @@ class Helpers:
         if not self._declared:
             for row in self.matrix.tables["declared-requirements"].rows:
                 for each in cell_words(row["package"]):
-                    told = (str(row["version"]), _needs(row.get("requires") or ""))
+                    told = (str(row["version"]), _needs(row.get("requires")))
                     self._declared.setdefault(each, []).append(told)
         asked = (name, version)
         if asked not in self._told:

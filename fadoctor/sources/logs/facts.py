@@ -11,6 +11,7 @@ from fadoctor import __version__
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Fact, Known
 from fadoctor.sources.completion.texts import completed
+from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
@@ -47,8 +48,7 @@ class LogFacts(msgspec.Struct, frozen=True):
 
 def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     """Return the facts that a log holds. What it says in two ways is Unknown."""
-    ends = lines if len(lines) <= 2 * ENDS else (*lines[:ENDS], *lines[-ENDS:])
-    read = plain_lines(ends)
+    read = plain_lines(ends_of(lines, ENDS))
     reported = tuple(claims_in(read))
     combined = _beside_reports(reported, read, name, matrix)
     named: dict[str, Fact] = {
