@@ -294,7 +294,7 @@ found_by   | text    | how that library was found: torch, rpath, LD_LIBRARY_PATH
 says       | text    | what the loader would say
 hint       | text    | what is wanted and what is there instead, demangled
 undefined  | list    | symbols that nothing provides, at most 20 of them
-unfound    | list    | DLLs that it or a library of its needs, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
+unfound    | list    | DLLs that it or one of its libraries needs, and that no folder has which Windows searches; Windows alone can prove it, so that `failure` is unknown; Absent on other systems
 unfound_kind | text  | whose library the first of them is: vc-runtime, openmp, python, torch, cuda-runtime, cuda-library, cudnn, zlib, rocm, other
 needed     | list    | its DT_NEEDED, or the DLLs that it is loaded with
 glibc      | version | highest GLIBC_ version that it needs
