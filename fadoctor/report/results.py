@@ -23,79 +23,57 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound="msgspec.Struct")
 
 
-class CheckResult(Report, frozen=True):
-    """The report of `check`."""
+class Printed:
+    """A document that prints as its command does, and that a notebook shows as tables."""
+
+    __slots__ = ()
 
     def __str__(self) -> str:
-        """Return what ``fadoctor check`` prints."""
-        return _text(self)
+        """Return what its command prints; of facts, a line each."""
+        return _text(self)  # type: ignore[arg-type]  # each class below is a document, too
+
+    def _repr_html_(self) -> str:
+        return _fragment(self)  # type: ignore[arg-type]  # as above
+
+
+class CheckResult(Printed, Report, frozen=True):
+    """The report of `check`."""
 
     def __repr__(self) -> str:
         """Return its name and what it counts: all of it has many pages."""
         return _short(self, _counts(self.summary))
 
-    def _repr_html_(self) -> str:
-        return _fragment(self)
 
-
-class FactsResult(Environment, frozen=True):
+class FactsResult(Printed, Environment, frozen=True):
     """The facts of `facts`."""
-
-    def __str__(self) -> str:
-        """Return what was found, a line each."""
-        return _text(self)
 
     def __repr__(self) -> str:
         """Return its name and how many facts it has."""
         return _short(self, f"{len(self.facts)} facts")
 
-    def _repr_html_(self) -> str:
-        return _fragment(self)
 
-
-class ExplainResult(Explanation, frozen=True):
+class ExplainResult(Printed, Explanation, frozen=True):
     """The explanation of `explain`."""
-
-    def __str__(self) -> str:
-        """Return what ``fadoctor explain`` prints."""
-        return _text(self)
 
     def __repr__(self) -> str:
         """Return its name and the causes, the most likely one first."""
         return _short(self, ", ".join(each.rule_id for each in self.findings) or "no cause")
 
-    def _repr_html_(self) -> str:
-        return _fragment(self)
 
-
-class PlanResult(Plan, frozen=True):
+class PlanResult(Printed, Plan, frozen=True):
     """The plan of `plan`."""
-
-    def __str__(self) -> str:
-        """Return what ``fadoctor fix --dry-run`` prints."""
-        return _text(self)
 
     def __repr__(self) -> str:
         """Return its name, its outcome and how many steps it has."""
         return _short(self, f"{self.outcome.value}, {len(self.actions)} steps")
 
-    def _repr_html_(self) -> str:
-        return _fragment(self)
 
-
-class SmokeResult(SmokeReport, frozen=True):
+class SmokeResult(Printed, SmokeReport, frozen=True):
     """The report of `smoke`."""
-
-    def __str__(self) -> str:
-        """Return what ``fadoctor smoke`` prints."""
-        return _text(self)
 
     def __repr__(self) -> str:
         """Return its name and how its cells came out."""
         return _short(self, _counts(self.summary))
-
-    def _repr_html_(self) -> str:
-        return _fragment(self)
 
 
 class AnswerResult(msgspec.Struct, frozen=True):
