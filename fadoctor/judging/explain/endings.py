@@ -45,17 +45,24 @@ def last_exception(found: list[Failure]) -> Raised | None:
 
 
 def is_explained(last: Raised, causes: list[Cause]) -> bool:
-    """Return whether an exception is about our topic, or ends a failure with an error of ours."""
+    """Return whether an exception is about our topic, ends an error of ours, or is what shows it."""
     text = _PATHS.sub(" ", last.text) if last.name in _OF_FILES else last.text
     if _OUR_TOPIC.search(text) and not _MEMORY.search(text):
         return True
     if _BUILD_FAILED.search(last.text) and any(_is_of_a_build(cause) for cause in causes):
+        return True
+    if any(_is_shown_by(last, cause) for cause in causes):  # a title often repeats it
         return True
     return any(
         cause.severity is Severity.ERROR
         and cause.failure.lines[0].number <= last.line <= cause.failure.lines[-1].number
         for cause in causes
     )
+
+
+def _is_shown_by(last: Raised, cause: Cause) -> bool:
+    said = cause.failure.text[cause.match.start : cause.match.end].strip()
+    return bool(said) and said in last.text
 
 
 def _is_of_a_build(cause: Cause) -> bool:
