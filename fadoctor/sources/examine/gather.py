@@ -46,20 +46,30 @@ def saved(
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    return facts_in(request.text or _read(name), name, knowledge, complaints)
+    platform = request.overlays.platform
+    return facts_in(request.text or _read(name), name, knowledge, complaints, platform)
 
 
 def facts_in(
-    data: bytes, name: str, knowledge: Knowledge, complaints: Complaints = no_complaints
+    data: bytes,
+    name: str,
+    knowledge: Knowledge,
+    complaints: Complaints = no_complaints,
+    platform: str = "",
 ) -> Environment:
-    """Return the facts of a text: saved ones, or what it says; InputError for neither."""
+    """Return the facts of a text: saved ones, or what it says; InputError for neither.
+
+    `platform`: the one that is assumed; what a text leaves out follows from it.
+    """
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.sources.logs.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
+        from fadoctor.sources.targets.overlay import assumed_machine  # noqa: PLC0415 -- likewise
 
         shown = name if name != "-" else "standard input"
-        return read_text(data, shown, knowledge, complaints(data, shown, knowledge))
+        shows, machine = complaints(data, shown, knowledge), assumed_machine(platform)
+        return read_text(data, shown, knowledge, shows, machine)
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 

@@ -204,6 +204,16 @@ def _platform_name(asked: str) -> str:
     return asked
 
 
+def assumed_machine(asked: str) -> dict[str, Fact]:
+    """Return system and processor of an assumed platform; nothing for one that cannot be."""
+    name = _platform_name(asked)
+    if name not in PLATFORMS:
+        return {}
+    source = f"--platform {name}"
+    system, machine = (Known(word, source) for word in PLATFORMS[name])
+    return {"host.platform": Known(name, source), "host.os": system, "host.machine": machine}
+
+
 def _platform_facts(asked: str, facts: dict[str, Fact]) -> dict[str, Fact]:
     name = _platform_name(asked)
     if name not in PLATFORMS:
