@@ -109,7 +109,7 @@ packages.contradicted  | mapping | derived     | packages that files ask for in 
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
-packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does
+packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import SETUPS, TORCH
+from fadoctor.sources.manifests.from_pypi import is_locked_without_wheels
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -31,20 +32,34 @@ _SWITCHED_OFF = re.compile(
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
+POETRY, PDM = "Poetry", "PDM"
+"""Tools that turn isolation off in ways of their own, or not at all.
+
+Poetry builds every sdist in an environment of its own, and has no setting for it
+(``installation/chef.py``, ``utils/isolated_build.py``, since 1.4; 1.2 and 1.3 give pip
+``--use-pep517``). PDM has ``build_isolation`` and ``--no-isolation`` (``builders/base.py``).
+"""
+
+
 def marked(
-    asked: Iterable[Requirement], apart: Collection[str] = (), *, is_always: bool = False
+    asked: Iterable[Requirement],
+    apart: Collection[str] = (),
+    *,
+    is_always: bool = False,
+    tool: str = "",
 ) -> list[Requirement]:
     """Return requirements with the mark of those that are built in isolation.
 
     They are so where torch itself is installed by the same command: it is not there before.
-    `apart`: packages that the file builds without isolation; `is_always`: torch or not.
+    `apart`: packages that the file builds without isolation; `is_always`: torch or not. Of a
+    package with wheels in a lock nothing is built.
     """
     asked = list(asked)
     if not is_always and not any(each.name == TORCH for each in asked):
         return asked
     return [
-        msgspec.structs.replace(each, is_isolated=True)
-        if each.name in SETUPS and each.name not in apart
+        msgspec.structs.replace(each, is_isolated=True, isolated_by=tool)
+        if each.name in SETUPS and each.name not in apart and not each.files
         else each
         for each in asked
     ]
@@ -100,7 +115,7 @@ def isolated_builds(
         at = f"{planned.places[0]}: " if planned.places else ""
         if planned.is_isolated:
             found[name] = printable(f"({at}built in isolation, without torch)", 300)
-            kinds[planned.kind] = None
+            kinds[planned.isolated_by or planned.kind] = None
         else:
             by_new[name] = printable(f"({at}pip 25.3 or newer builds it in isolation)", 300)
     kind: Fact = Known(next(iter(kinds)), _SOURCE) if kinds else Absent(_SOURCE)
@@ -115,7 +130,8 @@ def _is_built(planned: Planned, elsewhere: Collection[str], matrix: Matrix) -> b
     is_isolated = planned.is_isolated or planned.is_isolated_by_new
     if not is_isolated or not planned.is_sure or is_conda(planned) or planned.open:
         return False
-    if planned.url.endswith(".whl") or (planned.name in elsewhere and not planned.url):
+    is_elsewhere = planned.name in elsewhere and not is_locked_without_wheels(planned)
+    if planned.url.endswith(".whl") or (is_elsewhere and not planned.url):
         return False
     version: Fact = Known(planned.version, planned.source)
     rows = matrix.find(SETUPS[planned.name], {"version": version} if planned.version else {})
