@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
@@ -81,3 +83,19 @@ def test_the_build_of_condas_torch_says_its_cuda() -> None:
 def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
     text = "dependencies:\n- pytorch-cuda=12.1\n- pip:\n  - torch>=2.4\n"
     assert facts_of(read_environment(given(text)))["torch.cuda"] is Unknown
+
+
+@pytest.mark.parametrize(
+    ("image", "package", "version"),
+    [
+        ("lmsysorg/sglang:v0.5.2", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-cu128-b200", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-cu129-amd64-dev", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-rocm700-mi35x", "sglang", Unknown),
+        ("vllm/vllm-openai:v0.11.0-x86_64", "vllm", "0.11.0"),
+        ("vllm/vllm-openai:v0.12.0-cu130", "vllm", "0.12.0"),
+        ("vllm/vllm-openai:nightly-abc", "vllm", Unknown),
+    ],
+)
+def test_a_tag_with_more_than_a_version(image: str, package: str, version: object) -> None:
+    assert facts_of(read(given(f"FROM {image}\n")))[f"{package}.version"] == version
