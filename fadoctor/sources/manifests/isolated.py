@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent, Fact, Known, printable
-from fadoctor.model.packages import SETUPS, TORCH
+from fadoctor.model.packages import SETUPS, SGLANG, TORCH, VLLM, XFORMERS
 from fadoctor.sources.manifests.from_pypi import is_locked_without_wheels
 from fadoctor.sources.manifests.planned_torch import is_conda
 
@@ -50,13 +52,15 @@ def marked(
 ) -> list[Requirement]:
     """Return requirements with the mark of those that are built in isolation.
 
-    They are so where torch itself is installed by the same command: it is not there before.
+    They are so where torch itself is installed by the same command: it is not there before. Where
+    it only comes along with another package, it may be there: the newer releases of pip isolate.
     `apart`: packages that the file builds without isolation; `is_always`: torch or not. Of a
     package with wheels in a lock nothing is built.
     """
     asked = list(asked)
-    if not is_always and not any(each.name == TORCH for each in asked):
-        return asked
+    names = {each.name for each in asked}
+    if not is_always and TORCH not in names:
+        return marked_by_new(asked, apart) if names & _bringing_torch() else asked
     return [
         msgspec.structs.replace(each, is_isolated=True, isolated_by=tool)
         if each.name in SETUPS and each.name not in apart and not each.files
@@ -72,12 +76,27 @@ def unmarked(asked: Iterable[Requirement]) -> list[Requirement]:
     ]
 
 
-def marked_by_new(asked: Iterable[Requirement]) -> list[Requirement]:
+def marked_by_new(asked: Iterable[Requirement], apart: Collection[str] = ()) -> list[Requirement]:
     """Return requirements with the mark of those that the newer releases of pip isolate."""
     return [
-        msgspec.structs.replace(each, is_isolated_by_new=each.name in SETUPS)
+        msgspec.structs.replace(
+            each, is_isolated_by_new=each.name in SETUPS and each.name not in apart
+        )
         for each in unmarked(asked)
     ]
+
+
+@lru_cache(maxsize=1)
+def _bringing_torch() -> frozenset[str]:
+    """Return the packages that bring torch along, without those that are built for it."""
+    rows = load_knowledge().tables["may-bring"].rows
+    found = {
+        name
+        for row in rows
+        if isinstance(row.get("brings"), list | tuple | str) and TORCH in str(row["brings"]).split()
+        for name in str(row["package"]).split()
+    }
+    return frozenset((found | {VLLM, SGLANG, XFORMERS}) - SETUPS.keys())
 
 
 def is_told(

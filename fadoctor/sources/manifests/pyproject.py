@@ -52,9 +52,18 @@ def read(source: Source) -> Manifest:
             reader(draft, tree, node)
     # pixi has settings of its own for it
     if tree.find(root, "tool", "pixi") is None and not builds_beside(source, tree):
-        draft.requirements = marked(draft.requirements, built_apart(tree), tool=_tool(tree))
+        draft.requirements = marked(
+            draft.requirements,
+            built_apart(tree),
+            is_always=not _TOOLS.isdisjoint(tree.table(tree.root, "tool")),
+            tool=_tool(tree),
+        )
     read_hatch(draft, tree)
     return draft.manifest()
+
+
+_TOOLS = frozenset(("uv", "poetry", "pdm"))
+"""Tables of tools that build every package in isolation, whatever is there."""
 
 
 def _tool(tree: ManifestTree) -> str:

@@ -46,6 +46,7 @@ UV_LOCKED = "version = 1\n\n" + LOCKED.format('source = { registry = "https://py
         ("pyproject.toml", PROJECT, 4),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['apex']\n", 4),
         ("pyproject.toml", f"{POETRY}[tool.uv]\n", 3),
+        ("pyproject.toml", f"{PROJECT}[tool.uv]\n".replace("torch==2.6.0", "peft"), 4),
         ("pixi.toml", "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n", 3),
         ("environment.yml", CONDA, 5),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0 flash-attn==2.7.4.post1\n", 2),
@@ -72,6 +73,9 @@ def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> 
         ("requirements.txt", f"torch==2.7.1\nflash-attn @ {OFFICIAL}\n"),
         ("requirements.txt", f"--extra-index-url https://wheels.example.org/simple\n{PINS}"),
         ("requirements.txt", f"--no-build-isolation\n{PINS}"),
+        ("requirements.txt", "flash-attn\n"),
+        ("requirements.txt", "transformers\nflash-attn\n"),
+        ("requirements.txt", "--no-build-isolation\naccelerate\nflash-attn\n"),
         ("requirements.txt", "torch\nflash-attn; sys_platform == 'win32'\n"),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['flash_attn']\n"),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation = true\n"),
@@ -119,6 +123,9 @@ STEPS = "pip install torch==2.6.0\npip install {}flash-attn==2.7.4.post1\n"
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
+        ("requirements.txt", "accelerate\nflash-attn>=2.4.3\nvllm\n", 2),
+        ("requirements.txt", "xformers\nflash-attn\n", 2),
+        ("pyproject.toml", PROJECT.replace("torch==2.6.0", "peft"), 4),
         ("install.sh", STEPS.format(""), 2),
         ("install.sh", "pip install -U pip wheel\n" + STEPS.format(""), 3),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0\nRUN pip install flash-attn\n", 3),
