@@ -85,6 +85,7 @@ toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
 toolkit[].nvcc         | text    | toolkit     | path of nvcc
 toolkit[].origin       | text    | toolkit     | how it was found: CUDA_HOME, PATH, /usr/local, conda, wheel
+toolkit.in_image       | boolean | derived     | false where the container image of a manifest has no nvcc and no command adds one; Absent where no image decides
 toolkit.nvcc.version   | version | toolkit     | nvcc that a source build would use (CUDA_HOME, then PATH, then /usr/local/cuda)
 toolkit.nvcc.path      | text    | toolkit     | its path
 toolkit.gcc.version    | version | toolkit     | gcc (or $CC)

@@ -99,3 +99,30 @@ def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
 )
 def test_a_tag_with_more_than_a_version(image: str, package: str, version: object) -> None:
     assert facts_of(read(given(f"FROM {image}\n")))[f"{package}.version"] == version
+
+
+RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (RUNTIME, False),
+        (f"{RUNTIME}RUN apt-get update && apt-get install -y python3-pip git\n", False),
+        (
+            f"{RUNTIME}RUN pip install torch --index-url https://download.pytorch.org/whl/cu124\n",
+            False,
+        ),
+        ("FROM pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime\n", False),
+        (f"{RUNTIME}RUN apt-get install -y cuda-nvcc-12-4\n", Unknown),
+        (f"{RUNTIME}RUN conda install -y x\n", Unknown),
+        (f"{RUNTIME}COPY install.sh .\nRUN bash install.sh\n", Unknown),
+        (f"FROM a AS b\n{RUNTIME}COPY --from=b /usr/local /usr/local\n", Unknown),
+        ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", Unknown),
+        ("FROM mine/train:latest\n", Unknown),
+    ],
+)
+def test_an_image_without_nvcc(text: str, said: object) -> None:
+    facts = facts_of(read(given(text)))
+    assert facts["toolkit.in_image"] == said
+    assert (facts["toolkit.count"] == 0) is (said is False)
