@@ -85,6 +85,7 @@ toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
 toolkit[].nvcc         | text    | toolkit     | path of nvcc
 toolkit[].origin       | text    | toolkit     | how it was found: CUDA_HOME, PATH, /usr/local, conda, wheel
+toolkit.in_image       | boolean | derived     | false where the container image of a manifest has no nvcc and no command adds one; Absent where no image decides
 toolkit.nvcc.version   | version | toolkit     | nvcc that a source build would use (CUDA_HOME, then PATH, then /usr/local/cuda)
 toolkit.nvcc.path      | text    | toolkit     | its path
 toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
@@ -109,7 +110,7 @@ packages.contradicted  | mapping | derived     | packages that files ask for in 
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
-packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does
+packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
