@@ -192,6 +192,16 @@ def test_a_text_check_loads_nothing_heavy_either(stack: Path) -> None:
     assert [name for name in modules if name.startswith(later)] == []
 
 
+def test_what_was_judged_is_not_taken_apart_before_the_end(stack: Path) -> None:
+    code = (
+        f"{RUN}\n"
+        "import gc\n"
+        "if any(type(each).__name__ == 'Prognosis' for each in gc.get_objects()):\n"
+        "    sys.modules['kept'] = None"
+    )
+    assert "kept" in loaded(code, "check", "--no-smoke", "--python", str(stack))
+
+
 def test_a_command_loads_no_other_command_and_no_log() -> None:
     code = RUN
     facts = Path(__file__).parents[1] / "golden" / "linux-a100-healthy" / "facts.json"
