@@ -14,12 +14,14 @@ from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.sources.probes import PROBES, WAITING
+from fadoctor.sources.probes import PROBES, WAITING, import_path
 from fadoctor.sources.probes.collect import collect
+from fadoctor.sources.probes.import_path import list_names
 from fadoctor.sources.probes.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 TARGET = Target("environment", "/x", "test")
 
@@ -108,6 +110,24 @@ def test_a_probe_that_does_not_wait_starts_no_program(name: str) -> None:
 
     importlib.import_module(PROBES[name][0]).probe(world(run=note), {})
     assert asked == []
+
+
+def test_the_import_path_is_listed_once_for_all_probes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    listed: list[str] = []
+
+    def note(folder: str, limit: int) -> tuple[tuple[str, ...], str]:
+        listed.append(folder)
+        return list_names(folder, limit)
+
+    monkeypatch.setattr(import_path, "list_names", note)
+    site = str(tmp_path)
+    target = Target("site-packages", site, "test", None, (site,), {"site": site})
+    collect(World(target, {}, refuse, "linux"))
+    assert listed == [site]
+    collect(World(target, {}, refuse, "linux"))
+    assert listed == [site, site]
 
 
 def test_nothing_is_said_of_configurations_and_everything_is_sorted() -> None:
