@@ -124,7 +124,7 @@ class Modes:
 
         It would tell the mode of itself again: meanwhile it asks `blind` whether to.
         """
-        owner = torch.nn.functional
+        owner: Any = torch.nn.functional
 
         def call(func: Any, args: Any, kwargs: Any) -> Any:
             with self._lock:
