@@ -222,7 +222,7 @@ OF_OURS = (
 
 @pytest.mark.parametrize(("last", "is_other"), [(OF_OURS[0], True), (OF_OURS[1], False)])
 def test_an_error_of_ours_at_the_end_is_no_other(
-    knowledge: Knowledge, last: str, is_other: bool
+    knowledge: Knowledge, last: str, *, is_other: bool
 ) -> None:
     log = f"""{OF_OURS[1]}
 
