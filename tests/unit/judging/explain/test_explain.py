@@ -14,6 +14,7 @@ from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Explanation
 from fadoctor.model.fact import Absent, Fact, Known, Value
+from fadoctor.model.finding import Severity
 from tests.unit.judging.explain.conftest import CAUSES, noise
 
 if TYPE_CHECKING:
@@ -210,6 +211,37 @@ def test_who_promoted_a_tensor(
 )  # fmt: skip
 def test_what_more_to_paste(knowledge: Knowledge, log: str, note: str) -> None:
     assert any(note in each for each in explained(knowledge, log).notes)
+
+
+OF_OURS = (
+    "AttributeError: 'dict' object has no attribute 'bucket'",
+    "RuntimeError: expected scalar type Float but found Half",
+)
+"""How a log ends in what is not ours, and in what is."""
+
+
+@pytest.mark.parametrize(("last", "is_other"), [(OF_OURS[0], True), (OF_OURS[1], False)])
+def test_an_error_of_ours_at_the_end_is_no_other(
+    knowledge: Knowledge, last: str, *, is_other: bool
+) -> None:
+    log = f"""{OF_OURS[1]}
+
+Traceback (most recent call last):
+  File "/w/models/t5.py", line 15, in forward
+    return norm(x)
+{last}
+"""
+    notes = explained(knowledge, log).notes
+    assert any("another error" in each for each in notes) is is_other
+
+
+def test_a_warning_whose_error_ends_the_log_stays_one(knowledge: Knowledge) -> None:
+    log = """    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+torch.OutOfMemoryError: HIP out of memory. Tried to allocate 41.50 GiB. GPU 0 has 16 GiB
+"""
+    [finding] = explained(knowledge, log).findings
+    assert finding.rule_id == "rocm-sdpa-flash-unavailable"
+    assert finding.severity is Severity.WARNING
 
 
 def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
