@@ -45,7 +45,7 @@ def last_exception(found: list[Failure]) -> Raised | None:
 
 
 def is_explained(last: Raised, causes: list[Cause]) -> bool:
-    """Return whether an exception is about our topic, ends an error of ours, or shows it."""
+    """Return whether an exception is about our topic, or shows or ends an error of ours."""
     text = _PATHS.sub(" ", last.text) if last.name in _OF_FILES else last.text
     if _OUR_TOPIC.search(text) and not _MEMORY.search(text):
         return True
