@@ -407,6 +407,24 @@ def test_a_name_that_all_releases_have_calls_for_the_package_again(knowledge: Kn
     assert [fix.id for fix in finding.fixes] == ["reinstall"]
 
 
+@pytest.mark.parametrize(
+    ("words", "fixes", "step"),
+    [
+        ("SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'",
+         ["new-name", "older-release"], "max_seq_length"),
+        ("SFTConfig.__init__() got an unexpected keyword argument 'loss_type' # trl==0.15.0",
+         ["newer-release"], ""),
+    ],
+)  # fmt: skip
+def test_an_argument_that_a_trainer_does_not_take_is_told_by_releases(
+    knowledge: Knowledge, words: str, fixes: list[str], step: str
+) -> None:
+    [finding] = explained(knowledge, f"TypeError: {words}\n").findings
+    assert "trl has it" in finding.message
+    assert [fix.id for fix in finding.fixes] == fixes
+    assert step in finding.fixes[0].steps[0].text
+
+
 def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(
     knowledge: Knowledge,
 ) -> None:
