@@ -35,6 +35,18 @@ def test_what_the_coming_release_refuses_moves_by_name() -> None:
     assert after["tokenizers"] == "0.22.2"
 
 
+def test_what_waits_for_another_that_moves_is_named_too() -> None:
+    """No tokenizers that its transformers takes goes with the huggingface-hub that leaves."""
+    found = start("transformers alone", H100)
+    installed = dict(found.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    installed |= {"tokenizers": "0.23.3", "huggingface-hub": "2.1.1"}
+    facts = {**found.facts, "packages.installed": Known(installed, "test")}
+    found = derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+    after = changed(plan(found, want=("vllm==0.19.1",)))
+    assert after["huggingface-hub"].startswith("1.")
+    assert after["tokenizers"] == "0.22.2"
+
+
 def test_torch_does_not_move_away_from_what_an_extra_pins() -> None:
     there = start("torch 2.6 with vision and audio", RTX_5090)
     there = with_package(there, "sglang", "0.4.6.post5", {"requests": ""})
