@@ -43,7 +43,8 @@ def update(
 ) -> None:
     """Fetch newer rules with pip or uv from your package index, check them, and use them.
 
-    The package holds data only; no code in it runs. It is used if it is newer, fits this fadoctor, and all its cases pass.
+    The package holds data only; no code in it runs. It is used if it is newer, fits this
+    fadoctor, and all its cases pass.
     """
     from fadoctor.knowledge.matrix.load import is_checkout
     from fadoctor.processes.ending import ends_by_signals
