@@ -65,7 +65,9 @@ def _is_shown_by(last: Raised, cause: Cause) -> bool:
     if not _is_loud(cause):
         return False
     said = cause.failure.text[cause.match.start : cause.match.end].strip()
-    return any(last.line == line.number for line in cause.lines) or (bool(said) and said in last.text)
+    return any(last.line == line.number for line in cause.lines) or (
+        bool(said) and said in last.text
+    )
 
 
 def _is_loud(cause: Cause) -> bool:
