@@ -1,9 +1,9 @@
 """Bars of times, held against a baseline that was measured in the same run.
 
 A bar is what a machine may take that needs `UNIT_MS` for `work`. On a slower one, or a busy one, it
-is raised by as much. What is over a bar is said; a program ends with 1 at twice a bar. Other work
-on the machine only adds to a time: what is over twice its bar is measured again, and the least
-counts.
+is raised by as much. What is over a bar is said; a program ends with 1 at three times a bar: a
+busy machine reached twice one. Other work on the machine only adds to a time: what is over so many
+bars is measured again, and the least counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 UNIT_MS = 10.0
 """Time of `work` on the machine for which the bars are stated."""
 
-OVER = 2.0
+OVER = 3.0
 """How many bars stop a landing."""
 
 TRIES = 4
@@ -71,7 +71,7 @@ class Bars:
         return max(1.0, statistics.median(self.units) / UNIT_MS)
 
     def told(self, name: str, measured_ms: float, bar_ms: float) -> str:
-        """Return how a time stands to its bar, and keep it where it is over twice of that."""
+        """Return how a time stands to its bar, and keep it where it is over `OVER` of that."""
         allowed = bar_ms * self.slowness
         if measured_ms > OVER * allowed:
             self.over.append(name)
@@ -80,7 +80,7 @@ class Bars:
         return f"bar {bar_ms:.0f} ms{here}: {state}"
 
     def held(self, name: str, time_ms: Callable[[], float], bar_ms: float) -> tuple[float, str]:
-        """Measure a time until it is below twice its bar; return the least, and how it stands."""
+        """Measure a time until it is below `OVER` bars; return the least, and how it stands."""
         least = float("inf")
         for _ in range(TRIES):
             least = min(least, time_ms())

@@ -45,7 +45,7 @@ FILES = 120
 
 
 def main() -> int:
-    """Print the table; 1 where twice a bar is missed."""
+    """Print the table; 1 where a bar stops a landing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default="")
     parser.add_argument("--runs", type=int, default=3)

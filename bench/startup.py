@@ -3,17 +3,21 @@
 Usage: python bench/startup.py [--runs N] [--python TARGET_PYTHON]
 
 `check --no-smoke` is compared with ``python -m torch.utils.collect_env`` under the target's
-interpreter (skipped with a reason where it has no torch) and with ``python -c pass``. Modules are
-compiled first, as installers do it.
+interpreter (skipped with a reason where it has no torch) and with ``python -c pass``. What is timed
+is a copy of the package as installers leave it: its modules are compiled, and the sources of the
+rules, whose times a checkout compares with what was compiled, do not lie beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -41,33 +45,48 @@ def commands(python: str) -> dict[str, list[str]]:
     return found
 
 
-def time_once(argv: list[str]) -> float:
+def install(folder: Path) -> None:
+    """Put the package into a folder, as an installer does."""
+    if not (ROOT / "fadoctor" / "compiled" / "knowledge.json").is_file():
+        subprocess.run([sys.executable, "-m", "fadoctor", "rules", "list"], check=True, cwd=ROOT)
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "fadoctor", folder / "fadoctor", ignore=without)
+    compileall.compile_dir(folder / "fadoctor", quiet=1)
+
+
+def time_once(argv: list[str], folder: Path) -> float:
     """Return the wall time of one run, seconds; a command that fails ends the benchmark."""
     started = time.perf_counter()
-    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, capture_output=True, cwd=ROOT)
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, capture_output=True, cwd=folder)
     return time.perf_counter() - started
 
 
-def added(module: str) -> int:
+def added(module: str, folder: Path) -> int:
     """Return how many modules an import adds to those of a bare start."""
     code = (
         f"import sys; before = len(sys.modules); import {module}; print(len(sys.modules) - before)"
     )
-    return int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
+    argv = [sys.executable, "-c", code]
+    return int(subprocess.run(argv, check=True, capture_output=True, cwd=folder).stdout)
 
 
 def main() -> None:
     """Print the median of each command, and how it stands to the others."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--python", default=sys.executable, type=os.path.abspath)
     options = parser.parse_args()
-    compileall.compile_dir(ROOT / "fadoctor", quiet=1)
-    timed = commands(options.python)
+    with tempfile.TemporaryDirectory(prefix="fadoctor-") as name:
+        install(Path(name))
+        compare(commands(options.python), Path(name), options.runs)
+
+
+def compare(timed: dict[str, list[str]], folder: Path, runs: int) -> None:
+    """Time the commands by turns, and print what came of it."""
     times: dict[str, list[float]] = {name: [] for name in timed}
-    for run in range(options.runs + 1):
+    for run in range(runs + 1):
         for name, argv in timed.items():
-            elapsed = time_once(argv)
+            elapsed = time_once(argv, folder)
             if run:  # the first round only warms the caches
                 times[name].append(elapsed)
     bare = times["python -c pass"]
@@ -75,7 +94,7 @@ def main() -> None:
         ratio = statistics.median(v / b for v, b in zip(values, bare, strict=True))
         print(f"{name:24} {statistics.median(values) * 1000:8.0f} ms  {ratio:6.1f} x bare python")
     for name in ("fadoctor", "fadoctor.api"):
-        print(f"import {name} loads {added(name)} modules beside those of a bare start")
+        print(f"import {name} loads {added(name, folder)} modules beside those of a bare start")
     if "torch collect_env" in times:
         pairs = zip(times["torch collect_env"], times["check --no-smoke"], strict=True)
         ratio = statistics.median(env / check for env, check in pairs)

@@ -130,18 +130,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked `sampled`, run each fourth set of parameters; the others are long.
+    """Choose among sets of parameters: which always run, which are long, and which are weekly.
 
-    They come in the order in which they are written: other plugins mix them after this.
+    Of a test marked `sampled` each fourth always runs, the one after it is long, and the others are
+    weekly. Of one marked `thinned` each third is as it is, and the others are weekly. They come in
+    the order in which they are written: other plugins mix them after this.
     """
     counts: Counter[str] = Counter()
     for item in items:
-        marker = item.get_closest_marker("sampled")
-        if marker is not None:
-            name = item.nodeid.partition("[")[0]
-            if counts[name] % marker.kwargs.get("every", 4):
-                item.add_marker(pytest.mark.long)
-            counts[name] += 1
+        sampled, thinned = map(item.get_closest_marker, ("sampled", "thinned"))
+        name = item.nodeid.partition("[")[0]
+        if sampled is not None and (place := counts[name] % sampled.kwargs.get("every", 4)):
+            item.add_marker(pytest.mark.long if place == 1 else pytest.mark.weekly)
+        if thinned is not None and counts[name] % thinned.kwargs.get("every", 3):
+            item.add_marker(pytest.mark.weekly)
+        counts[name] += 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -173,11 +176,12 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
 _ON_DEMAND = {
     "network": "needs a package index",
     "long": "takes long",
+    "weekly": "takes long in all",
     "slurm": "starts a Slurm of sixteen nodes",
     "launchers": "runs pdsh, clush and Open MPI",
     "ray": "starts a Ray cluster, from the package index",
 }
-"""Markers of tests that run where they are asked for: in .ci/run, and by hand."""
+"""Markers of tests that run where they are asked for: in .ci/run, once a week, and by hand."""
 
 
 def _hindrance(marker: str) -> str:

@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", default="V100")
     parser.add_argument("--driver", default="550.54.15")
-    parser.add_argument("--python", default="3.11")
+    parser.add_argument("--python", default="", help="what files say themselves is then overruled")
     parser.add_argument("--site-packages", default="")
     parser.add_argument("--draw", type=int, default=100)
     parser.add_argument("--most", type=int, default=1000, help="files of one repository")
@@ -173,9 +173,10 @@ def _report(outcomes: list[Outcome], draw: int, seed: int) -> None:
     for each in sorted(outcomes, key=lambda one: -one.seconds)[:10]:
         over = " OVER" if each.seconds > allowed else ""
         print(f"{each.seconds:.2f} s{over} {each.how} {each.file}")
-    told = [(each, finding) for each in outcomes for finding in each.findings]
+    # what names no line is about the environment at hand, and the same for every file
+    told = [(each, finding) for each in outcomes for finding in each.findings if finding[3]]
     drawn = random.Random(seed).sample(told, min(draw, len(told)))  # noqa: S311 -- a draw, no secret
-    print(f"\n{len(drawn)} of {len(told)} findings, drawn with seed {seed}:")
+    print(f"\n{len(drawn)} of {len(told)} findings with a line, drawn with seed {seed}:")
     for number, (each, (severity, rule, message, places)) in enumerate(drawn, 1):
         print(f"{number}. {each.how} {each.file}\n   {severity} {rule} [{places}]\n   {message}")
 

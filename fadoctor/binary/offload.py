@@ -43,7 +43,7 @@ _ZLIB, _ZSTD = 0, 1
 _START = 1 << 14
 """Bytes of a bundle that are looked at: what begins after its entries is code."""
 # hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-, hip-amdgcn-amd-amdhsa-unknown-gfx11-generic
-_TARGET = re.compile(r"hip(?:v\d)?-amdgcn-amd-amdhsa-[a-z]{0,16}-(gfx[0-9a-z-]{1,24})(?::|$)")
+_TARGET = r"hip(?:v\d)?-amdgcn-amd-amdhsa-[a-z]{0,16}-(gfx[0-9a-z-]{1,24})(?::|$)"
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Bundle(msgspec.Struct, frozen=True):
     @property
     def targets(self) -> tuple[str, ...]:
         """The GPUs: gfx90a, or a generic target such as gfx11-generic."""
-        found = (_TARGET.match(name) for name in self.names)
+        found = (re.match(_TARGET, name) for name in self.names)
         return tuple(dict.fromkeys(match[1] for match in found if match))
 
 

@@ -85,6 +85,7 @@ toolkit.count          | integer | toolkit     | CUDA toolkits found
 toolkit[].version      | version | toolkit     | version of its nvcc, X.Y
 toolkit[].nvcc         | text    | toolkit     | path of nvcc
 toolkit[].origin       | text    | toolkit     | how it was found: CUDA_HOME, PATH, /usr/local, conda, wheel
+toolkit.in_image       | boolean | derived     | false where the container image of a manifest has no nvcc and no command adds one; Absent where no image decides
 toolkit.nvcc.version   | version | toolkit     | nvcc that a source build would use (CUDA_HOME, then PATH, then /usr/local/cuda)
 toolkit.nvcc.path      | text    | toolkit     | its path
 toolkit.gcc.version    | version | toolkit     | gcc (or $CC)
@@ -109,7 +110,7 @@ packages.contradicted  | mapping | derived     | packages that files ask for in 
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
-packages.isolated_in   | text    | derived     | kind of the file that builds them so; Absent where none does
+packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
@@ -183,7 +184,7 @@ log.name_way           | text    | log         | gone or new: whether the releas
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
 log.name_other         | text    | log         | the releases that have the name, as an installer takes them
 log.name_instead       | text    | log         | what is used in the place of an attribute that an object lacks
-log.name_mixed         | boolean | log         | the package asks itself: its files are of two releases
+log.name_mixed         | boolean | log         | the package asks itself, or all its releases have the name: its files are of two releases, or damaged
 fleet.differs          | list    | fleet       | what differs between the nodes of a job by the table fleet-agreement: nccl, torch; Absent where there is one node
 fleet.told             | mapping | fleet       | the same -> its values, and on which nodes
 config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others

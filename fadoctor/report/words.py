@@ -10,6 +10,7 @@ from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import CALLED, LLAMAFACTORY, SGLANG, TRANSFORMERS, VLLM
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
+from fadoctor.sources.configs.kinds import AXOLOTL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,14 +54,26 @@ def setting_text(framework: str, settings: dict[str, str]) -> str:
     """Return a framework's settings as they are pasted: ``--dtype half``, ``fp16: true``."""
     words = [_setting(framework, name, value) for name, value in settings.items() if name != "note"]
     note = [f"({settings['note']})"] if "note" in settings else []
-    return " ".join([(" " if framework in SERVERS else ", ").join(words), *note]).strip()
+    return " ".join([_joint(framework, words).join(words), *note]).strip()
+
+
+def _joint(framework: str, words: list[str]) -> str:
+    """Return what stands between settings: nothing but a blank between options of a command."""
+    is_command = framework in SERVERS or all(each.startswith("--") for each in words)
+    return " " if is_command else ", "
 
 
 def _setting(framework: str, name: str, value: str) -> str:
     """Return one setting: of a command line, of YAML, or an argument or variable."""
     if name.startswith("--"):
         return f"{name} {value}".rstrip()
-    return f"{name}: {value}" if framework == LLAMAFACTORY else f"{name}={value}"
+    if "." in name and value.startswith('"'):  # a method, which is called
+        return f"{name}({value})"
+    return f"{name}: {value}" if framework in _IN_YAML else f"{name}={value}"
+
+
+_IN_YAML = (LLAMAFACTORY, AXOLOTL)
+"""Frameworks that are configured by keys of YAML."""
 
 
 def value_text(value: object) -> str:

@@ -190,9 +190,11 @@ class _Run:
         assigned = tuple(self.assign(raw, keeps=not words, is_sure=is_sure) for raw in pairs)
         if words and words[0].text in _DECLARING:
             self.declare(event, rest, depends, is_sure=is_sure)
+            self.captured(unit, rest, depends, frame)
             return
         if not words:
             self.emit(ShellCommand((), assigned, depends=depends, before=event.before))
+            self.captured(unit, pairs, depends, frame)
             return
         self.reads(unit, event, words, is_sure=is_sure)
         if self.call(words, depends, frame):
@@ -222,6 +224,21 @@ class _Run:
                 is_added = bool(found[3]) and not found[2]
                 self.variables.perhaps(found[1], value, is_added=is_added)
         return Assignment(found[1], None if value.is_array else value.words[0])
+
+    def captured(self, unit: _Unit, raw: list[RawWord], depends: Depends, frame: Frame) -> None:
+        """Go through what installs packages while a variable takes what it prints."""
+        base = Frame("", depends, is_repeated=frame.is_repeated)
+        pieces = [piece for each in raw for piece in each.pieces if piece.is_open]
+        if unit.word is not None or len(self.active) >= CALL_LIMIT:
+            return
+        for piece in pieces:
+            if piece.text.startswith("$(") and _INSTALLS.search(piece.text):
+                scope = self.variables.scope
+                self.variables.scope = dict(scope)
+                self.active.append("")
+                self.unit(unit, piece.at + 2, piece.at + len(piece.text) - 1, base)
+                self.active.pop()
+                self.variables.scope = scope
 
     def declare(
         self, event: Simple, rest: list[RawWord], depends: Depends, *, is_sure: bool
@@ -328,6 +345,12 @@ class _Run:
             at = index
         found += self.found[at:]
         return found[:COMMAND_LIMIT]
+
+
+# output=$(pip install "$@" 2>&1)
+_INSTALLS = re.compile(
+    r"\b(?:pip[\d.]{0,6}|uv|conda|mamba|micromamba)\b[^\n]{0,80}\b(?:install|add|create|sync)\b"
+)
 
 
 def _taken_apart(raw: tuple[RawWord, ...]) -> tuple[list[RawWord], list[RawWord]]:

@@ -32,6 +32,7 @@ _WORDLESS = {ReasonKind.TRUNCATED: _SIGBUS, ReasonKind.UNVERSIONED_PROVIDER: _LO
 
 
 @pytest.mark.long
+@pytest.mark.thinned
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES)
 def test_prediction_is_what_happens(build: Callable[[Forge], Case], forge: Forge) -> None:
     case = build(forge)

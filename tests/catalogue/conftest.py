@@ -31,11 +31,15 @@ def official(wheels: Wheels) -> tuple[WheelFile, ...]:
     return tuple(wheels.official())
 
 
-_ALL = "long" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-_A_NINTH, _EVERY = pytest.param(9, id="a ninth"), pytest.param(1, marks=pytest.mark.long, id="all")
+_ASKED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+_STEPS = (
+    pytest.param(9, id="a ninth"),
+    pytest.param(4, marks=pytest.mark.long, id="a quarter"),
+    pytest.param(1, marks=[pytest.mark.long, pytest.mark.weekly], id="all"),
+)
 
 
-@pytest.fixture(scope="package", params=[_EVERY if _ALL else _A_NINTH])
+@pytest.fixture(scope="package", params=[_STEPS[("long" in _ASKED) + ("weekly" in _ASKED)]])
 def step(request: pytest.FixtureRequest) -> int:
     """Return how many files there are to each that is tried."""
     return int(request.param)

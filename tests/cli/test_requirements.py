@@ -96,7 +96,7 @@ def test_a_pair_that_pip_refuses_is_settled_by_the_release_that_comes(run: Run, 
     assert "requirements-contradict" in errors(run, options[:-2])
     shown = run("fix", "--dry-run", *options)
     assert "Still wrong" not in shown.stdout
-    run("fix", "--write", *options)
+    run("fix", "--write", "--yes", *options)
     assert file.read_text() == "torch==2.8.0\nxformers==0.0.32.post2\n"
     assert errors(run, options[:-2]) == []
 

@@ -109,6 +109,7 @@ def test_setting_lines_say_what_the_recommendation_says() -> None:
     for framework, version in (
         ("transformers", "4.40.0"), ("transformers", "4.57.1"), ("transformers", "5.23.0"),
         ("llamafactory", "0.9.4"), ("vllm", "0.33.0"), ("unsloth", "2026.10.9"),
+        ("axolotl", "0.21.0"), ("ms-swift", "4.0.0"), ("openrlhf", "0.9.0"),
     ):  # fmt: skip
         for backend, attention in names.items():
             for dtype in ("bf16", "fp16"):

@@ -1,6 +1,7 @@
 """Drives the page in Chromium and prints what it saw as JSON; a script for a process of its own.
 
 Usage: python page_driver.py CHROMIUM AXE PAGE PICTURES
+       python page_driver.py CHROMIUM PAGE    prints processor times alone (bench/page.py)
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import http.server
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -105,10 +107,33 @@ def refused(page: Any) -> bool:
     )
 
 
-def main(chromium: str, axe: str, folder: str) -> None:
+def served(folder: str) -> http.server.ThreadingHTTPServer:
     handler = functools.partial(Quiet, directory=folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def timed(chromium: str, folder: str) -> None:
+    """Print the processor time of loading with the first answer, and of each further one."""
+    server = served(folder)
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            PROFILE, executable_path=chromium, args=["--no-sandbox"], headless=True
+        )
+        page = context.new_page()
+        begun = processor_s()
+        page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
+        until(page, READY)
+        loading = processor_s() - begun
+        first, *others = (answered(page, kind)["cpu_s"] for kind in KINDS)
+        context.close()
+    server.shutdown()
+    sys.stdout.write(json.dumps({"first_s": loading + first, "next_s": max(others)}))
+
+
+def main(chromium: str, axe: str, folder: str) -> None:
+    server = served(folder)
     base = f"http://127.0.0.1:{server.server_port}/"
     found: dict[str, Any] = {"said": [], "violations": [], "wide": [], "answers": []}
     found["bytes"] = sum(file.stat().st_size for file in Path(folder).iterdir())
@@ -122,10 +147,8 @@ def main(chromium: str, axe: str, folder: str) -> None:
         context.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: found["said"].append(message.text))
         page.on("pageerror", lambda error: found["said"].append(str(error)))
-        begun = processor_s()
         page.goto(base + "index.html")
         until(page, READY)
-        found["loading_s"] = round(processor_s() - begun, 2)
         script = Path(axe).read_text(encoding="utf-8")
         for kind in KINDS:
             found["answers"].append(answered(page, kind))
@@ -150,6 +173,11 @@ def main(chromium: str, axe: str, folder: str) -> None:
     sys.stdout.write(json.dumps(found))
 
 
-CHROMIUM, AXE, PAGE, PICTURES = sys.argv[1:]
-PROFILE = f"{PICTURES}/profile"
-main(CHROMIUM, AXE, PAGE)
+CHROMIUM, *REST = sys.argv[1:]
+if len(REST) == 1:
+    PROFILE = tempfile.mkdtemp(prefix="profile-")
+    timed(CHROMIUM, *REST)
+else:
+    AXE, PAGE, PICTURES = REST
+    PROFILE = f"{PICTURES}/profile"
+    main(CHROMIUM, AXE, PAGE)

@@ -15,10 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 def test_released_kernels_take_what_is_expected(tmp_path: Path) -> None:
     argv = [sys.executable, str(ROOT / "tools" / "compare_choice.py"), "--cache", str(tmp_path)]
-    for release in ("0.8.0", "0.10.5", "0.12.3", "0.13.0", "0.14.1", "0.16.2", "0.17.2"):
+    for release in ("0.8.0", "0.12.3", "0.14.1", "0.17.2"):
         argv += ["--release", release]
     done = subprocess.run(
-        [*argv, "--sets", "300"], capture_output=True, text=True, check=False, cwd=ROOT
+        [*argv, "--sets", "150"], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert done.stdout.splitlines()[-1] == "7 releases, 2100 choices, 0 differ"
+    assert done.stdout.splitlines()[-1] == "4 releases, 600 choices, 0 differ"

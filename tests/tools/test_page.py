@@ -20,11 +20,8 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = Path(__file__).with_name("page_driver.py")
-FIRST_S, NEXT_S = 5.0, 0.5
-"""Processor time of the first answer with loading, and of each other one."""
-
-BUSY = 2.0
-"""How much longer another machine may take."""
+BYTES = 10_000_000
+"""Most of what is loaded once. How long it takes is measured by bench/page.py."""
 
 KINDS = ("error", "issue", "report", "requirements", "configuration")
 
@@ -77,7 +74,7 @@ def seen(page: Path, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> d
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(done.stdout)
-    print(json.dumps({key: found[key] for key in ("bytes", "loading_s", "answers")}))  # noqa: T201
+    print(json.dumps({key: found[key] for key in ("bytes", "answers")}))  # noqa: T201
     return found
 
 
@@ -86,11 +83,8 @@ def test_five_real_inputs_are_answered(seen: dict[str, Any]) -> None:
     assert all(each["errors"] for each in seen["answers"])
 
 
-def test_it_is_small_and_quick(seen: dict[str, Any]) -> None:
-    assert seen["bytes"] <= 10_000_000
-    first, *others = (each["cpu_s"] for each in seen["answers"])
-    assert seen["loading_s"] + first <= FIRST_S * BUSY
-    assert max(others) <= NEXT_S * BUSY
+def test_it_is_small(seen: dict[str, Any]) -> None:
+    assert 0 < seen["bytes"] <= BYTES
 
 
 def test_it_works_without_a_network_after_the_first_visit(seen: dict[str, Any]) -> None:

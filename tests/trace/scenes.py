@@ -326,6 +326,7 @@ _SHAPES = {
     "memory_kept_wide": ("kv", "promotion", "mem_"),
     "normed_heads": ("qk", "promotion", "scale: float32"),
     "patches_turned": ("qk", "promotion", "float32"),
+    "positions_resampled": ("qkv", "promotion", "positions: float32"),
     "prepared_norms": ("qkv", "promotion", "weight: float32"),
     "prompt_on_meta": ("v", "other", "on the device meta"),
     "recomputed_by_checkpoint": ("qkv", "float32-from-start", "weight: float32"),
@@ -334,6 +335,7 @@ _SHAPES = {
     "text_in_float32": ("kv", "float32-from-start", "weight: float32"),
     "squashed_by_compiled": ("v", "promotion", "openness: float32, in a compiled region"),
     "time_added": ("qkv", "promotion", ""),
+    "tower_in_float32": ("qkv", "float32-from-start", "weight: float32"),
     "validated_without_precision": ("qkv", "float32-from-start", "weight: float32"),
 }
 

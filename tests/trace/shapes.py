@@ -466,3 +466,45 @@ def prompt_on_meta():
     q, k, v = (torch.randn(1, 6, 4, 8, dtype=BF16) for _ in range(3))
     v = prompt * 1.0  # guilty: prompt_on_meta
     attend(q, k, v)
+
+
+# --- an image tower whose blocks use the attention module of torch; a table that is made to fit
+
+
+class Tower(nn.Module):
+    def __init__(self, dtype=F32):
+        super().__init__()
+        self.patches = nn.Conv2d(3, 32, 2, stride=2, dtype=dtype)
+        self.attn = nn.MultiheadAttention(32, 4, batch_first=True, dtype=dtype)
+
+    def forward(self, pixels):
+        x = self.patches(pixels).flatten(2).transpose(1, 2)  # guilty: tower_in_float32
+        return x + self.attn(x, x, x, need_weights=False)[0]
+
+
+def tower_in_float32():
+    """Attention of torch projects and attends in one function of its own."""
+    Tower()(torch.randn(1, 3, 8, 8))
+
+
+def well_tower_in_half():
+    Tower(BF16)(torch.randn(1, 3, 8, 8, dtype=BF16))
+
+
+class Resampled(nn.Module):
+    """A table of positions in float32 that is resampled to the size of the image."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(1, 9, 32))
+
+    def forward(self, x):
+        grid = self.table.reshape(1, 3, 3, 32).permute(0, 3, 1, 2)
+        grid = F.interpolate(grid, size=(4, 4), mode="bicubic")
+        positions = grid.permute(0, 2, 3, 1).reshape(1, 16, 32)
+        return x + positions  # guilty: positions_resampled
+
+
+def positions_resampled():
+    x = Resampled()(torch.randn(1, 16, 32, dtype=BF16))
+    attend(*Following(32, 96, bias=False, dtype=BF16)(x).view(1, 16, 3, 4, 8).unbind(2))

@@ -13,6 +13,7 @@ from fadoctor.report.explanation_text import silence_of
 from tools.triage.event import COMMAND
 from tools.triage.reading import (
     is_a_status,
+    is_a_wish,
     is_an_example,
     is_of_an_engine,
     is_raised,
@@ -107,7 +108,8 @@ def digest_of(body: str) -> str:
 
 
 def _is_of_others(finding: Finding, text: str) -> bool:
-    return may_be_a_namesake(finding, text) or is_an_example(finding, text) or is_a_status(finding)
+    is_quoted = is_a_wish(text) or is_an_example(finding, text)
+    return is_quoted or may_be_a_namesake(finding, text) or is_a_status(finding)
 
 
 def _is_worth_asking(finding: Finding, text: str) -> bool:

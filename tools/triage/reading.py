@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _TOLD, _FIELD, _NAMESAKE, _OUTSIDE = "told-words", "stack", "namesake", "container-engine"
 """The table of words that people use; those of the field in it, messages of namesakes, and those of
 engines that start no container."""
+_WISH = "wish-form"
+"""Titles and headings of forms in which people ask for something new."""
 _READ = 200_000
 """Characters of an issue that are looked at for words; GitHub allows fewer."""
 _EXAMPLE_FOLLOWS = re.compile(
@@ -35,6 +37,11 @@ _LINE = re.compile(r":(\d{1,6})$")
 def speaks_of_the_field(text: str) -> bool:
     """Return whether a text names torch, CUDA, or a program that computes attention."""
     return _has_words_of(_FIELD, text)
+
+
+def is_a_wish(text: str) -> bool:
+    """Return whether a text has the title or the headings of a form for wishes."""
+    return _has_words_of(_WISH, text)
 
 
 def may_be_a_namesake(finding: Finding, text: str) -> bool:

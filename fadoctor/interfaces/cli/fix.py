@@ -115,6 +115,7 @@ def fix(
     sinks = forms.sinks_of(output, format_)
     named = bool(requirements)
     refuse_carried_out(forms.is_recipe(sinks), new=new, dry_run=dry_run, named=named)
+    yes = yes and not write_files  # a file is written without a question
     refuse_unwritable(named, dry_run=dry_run, write_files=write_files, other=yes or undo)
     refuse_unclear(dry_run=dry_run or named, yes=yes, undo=undo, force=force)
     request = support.request_of(target, python, site_packages, facts, gpu, driver, glibc,

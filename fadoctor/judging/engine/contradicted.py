@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import StepTemplate
 
+_LABELLED = re.compile(
+    r"(?:torch(?:vision|audio)?|xformers) ?== ?\d[\w.]{0,30}"
+    r"\+(?P<build>cu\d{2,3}|cpu|xpu|rocm[\d.]{1,6})"
+)
 _TORCH = re.compile(r"torch ?== ?(?P<version>\d[\w.]{0,30}?)(?:\+(?P<build>[a-z]{2,4}[\d.]{0,8}))?")
 _RANGE = re.compile(r"torch ?(?P<range>(?:[<>]=?|~=|!=)[\d.,<>=!~* a-z]{1,80})")
 _PYPI, _WINDOWS = "pypi", "win_amd64"
@@ -82,6 +86,9 @@ def _suited(step: Step, environment: Environment, matrix: Matrix) -> Step | None
     platform = environment.fact("host.platform")
     is_windows = fact_text(platform, "") == _WINDOWS
     is_assumed = isinstance(platform, Known) and platform.source == ASSUMED_PLATFORM
+    label = "" if step.index else _label_of(step.items)
+    if label:
+        return _with_index(step, step.items, label, matrix)
     if step.index or not (is_windows or is_assumed):
         return step
     if len(step.items) == 1 and (found := _RANGE.fullmatch(step.items[0])):
@@ -144,6 +151,13 @@ def _default_build(version: str, matrix: Matrix) -> str:
         if build.startswith("cu") and build in indexed
     }
     return max(builds, key=lambda build: int(build.removeprefix("cu")), default=usual)
+
+
+def _label_of(items: tuple[str, ...]) -> str:
+    """Return the build that all of some requirements name: Python's own index has none of them."""
+    found = [_LABELLED.fullmatch(item) for item in items]
+    labels = {each["build"] if each else "" for each in found}
+    return labels.pop() if len(labels) == 1 else ""
 
 
 def _torch_of(step: Step, matrix: Matrix) -> _Torch | None:

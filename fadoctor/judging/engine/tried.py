@@ -21,6 +21,11 @@ _OPTION = compiled(r"(--[a-z][a-z0-9-]{1,40}) (?=[\w.])")
 _COMMENTED = compiled(r"^\s{0,20}(?:#|//)")
 _INSTALLS = compiled(r"\b(?:pip3?|uv pip|uv) (?:install|add)\b")
 _AGAIN = ("--force-reinstall", "--no-cache-dir", "--upgrade")
+_ADVISED = compiled(
+    r"(?i)\b(?:re-?run|run again|try again|retry|consider \w{2,12}ing|try \w{2,12}ing|provide) "
+    r"[^\n]{0,60}?[`'\"]?--[a-z]"
+)
+"""What a program advises: Otherwise, re-run with `--no-build-isolation`."""
 _LABEL = ": "
 _BESIDE = compiled(r", (?=[\w-]{2,40}[:=]|--)")
 _PROSE = compiled(r"[ ,](?:and|in|when|where|or|after) ")
@@ -31,7 +36,7 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
 
     By the patterns of the fix, or since each of its steps stands there as it would be typed.
     """
-    if holds_one(template.tried, log):
+    if holds_one(template.tried, [line for line in log if not _ADVISED.search(line)]):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     said = [plainly(line) for line in log if not _COMMENTED.match(line)] if does else []

@@ -230,7 +230,7 @@ def _finding(
 ) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
-    said = tuple(line.text for line in cause.lines)
+    said = _said(cause, reading.lines)
     check, found = held_against(each, around)
     if check is not None and check.agreement is Agreement.REFUTED:
         scope = without_contradicted(scope, around.own)
@@ -260,6 +260,20 @@ def _finding(
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check
+
+
+def _said(cause: Cause, lines: tuple[Line, ...]) -> tuple[str, ...]:
+    """Return the lines with which the program fails: also where it says so again, as below a title.
+
+    A message is said again where a line holds its anchor and all that was captured.
+    """
+    first = tuple(line.text for line in cause.lines)
+    at, symptoms = cause.match.index, cause.rule.symptoms
+    if not 0 <= at < len(symptoms) or not cause.match.captures:
+        return first
+    words = (symptoms[at].anchor, *cause.match.captures.values())
+    again = (line.text for line in lines if all(word in line.text for word in words))
+    return (*first, *again)
 
 
 def _quoted(line: Line, cause: Cause, known: Vocabulary) -> str:

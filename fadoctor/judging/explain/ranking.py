@@ -207,7 +207,10 @@ def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Fa
     if several and lines:
         yield Failure("", tuple(lines))
     if unwrapped and lines:
-        flush = tuple(msgspec.structs.replace(line, text=line.text.strip()) for line in lines)
+        # A blank line ends a paragraph: no terminal wraps a message into one.
+        flush = tuple(
+            msgspec.structs.replace(line, text=line.text.strip() or "\n") for line in lines
+        )
         yield Failure("", flush, joint=" ")
         if uncut := _uncut(lines):
             yield Failure("", uncut)

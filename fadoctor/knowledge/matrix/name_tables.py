@@ -86,6 +86,8 @@ class NameTables:
         elif not isinstance(given.cell("never"), Known) and (first or last or beyond):
             low, high = first or str(package["first"]), last or str(package["last"])
             found["other"] = f"{package['package']}>={low},<={high}"
+        elif not isinstance(given.cell("never"), Known):
+            found["mixed"] = True  # all releases have it
         return found
 
     def _stretch_before(self, given: Rows, first: str) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from fadoctor.processes.child._fadoctor_guard import MARK, end_carriers
+from fadoctor.processes.child._fadoctor_guard import end_carriers, is_mark
 
 NAME = "FADOCTOR_STEP"
 """Variable that carries the mark."""
@@ -51,7 +51,7 @@ def end_step(step: StepProcess) -> bool:
     Nothing of an earlier start of the machine can be left. Only who carries the mark is touched.
     """
     boot = _boot()
-    if not MARK.fullmatch(step.mark) or (step.boot and boot and step.boot != boot):
+    if not is_mark(step.mark) or (step.boot and boot and step.boot != boot):
         return True
     return end_carriers(NAME, step.mark, _GIVE_UP_S, 0.05)
 

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 def worthwhile(problem: Problem, solution: Solution) -> Solution:
     """Return a solution, or that of changing nothing where its changes help nobody.
 
-    Nobody asked for them by name, something stays wrong all the same, and either what worked stops
-    working or no wished backend works afterwards. Or a new environment gets nothing of what was
-    asked for.
+    Something stays wrong all the same, and no wished backend works afterwards or, where nobody
+    asked for the changes by name, what worked stops working. Or a new environment gets nothing of
+    what was asked for.
     """
     cost, cells = solution.cost, problem.wishes.cells
     coming = {choice.package for choice in solution.changes}
     named = problem.wishes.named
     if problem.is_from_nothing and named and coming.isdisjoint(named):
         return msgspec.structs.replace(solution, choices=())
-    if named or not solution.changes or not cost.errors:
+    if (named and problem.is_from_nothing) or not solution.changes or not cost.errors:
         return solution
     all_fail = bool(cells) and cost.missed >= FAILS[0] * len(cells)
-    if cost.lost or all_fail:
+    if all_fail or (cost.lost and not named):
         return msgspec.structs.replace(solution, choices=())
     return solution

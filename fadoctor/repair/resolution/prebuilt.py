@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NAME = PACKAGES[FLASH_ATTN][0]
 PREBUILT = "flash_attn.wheel.prebuilt"
+_PYTHON = "python.abi_tag"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
 _TABLES = "matrix flash-attn-wheels"
@@ -67,8 +68,7 @@ class Prebuilt:
         forced = text_of(there, "env.FLASH_ATTENTION_FORCE_BUILD") == "TRUE"
         wanted = wanted_of(there)
         if wanted is None or forced:
-            of_rocm = text_of(there, "torch.build") == "rocm"
-            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)} if of_rocm else {}
+            return self._for_no_file(there, "" if forced else newest or str(version.value))
         asked = (newest or str(version.value), wanted)
         if asked not in self._found:
             self._found[asked] = self._judged(*asked)
@@ -76,6 +76,29 @@ class Prebuilt:
         if file is None:
             return found
         return found | _label(file) | self._inside(there, file, FETCHED)
+
+    def _for_no_file(self, environment: Environment, version: str) -> dict[str, Fact]:
+        """Return that there is no file: of ROCm, or of no Python where nobody knows which it is.
+
+        `version`: "" where a file would not be taken.
+        """
+        if text_of(environment, "torch.build") == "rocm":
+            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)}
+        if not version or not isinstance(environment.fact(_PYTHON), Unknown):
+            return {}
+        for python in self._pythons:
+            facts = {**environment.facts, _PYTHON: Known(python, _TABLES)}
+            wanted = wanted_of(msgspec.structs.replace(environment, facts=facts))
+            found = self._judged(version, wanted)[0].get(PREBUILT) if wanted else None
+            if not (isinstance(found, Known) and found.value is False):
+                return {}
+        return {PREBUILT: Known(value=False, source=_TABLES)}
+
+    @cached_property
+    def _pythons(self) -> tuple[str, ...]:
+        """Return the ABI tags of all files, each once."""
+        rows = self._matrix.tables[OFFICIAL_TABLE].rows
+        return tuple(dict.fromkeys(tag for row in rows for tag in str(row["python"]).split()))
 
     def _inside(self, environment: Environment, file: WheelFile, source: str) -> dict[str, Fact]:
         """Return what a file is known to hold; where nobody has read it, its label decides.

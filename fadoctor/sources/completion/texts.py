@@ -10,7 +10,7 @@ from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
@@ -62,10 +62,19 @@ _BUILD_KEYS = {"version": "torch.version", "build": "torch.build", "platform": "
 
 
 def completed(
-    combined: CombinedClaims, lines: Sequence[PastedLine], matrix: Matrix
+    combined: CombinedClaims,
+    lines: Sequence[PastedLine],
+    matrix: Matrix,
+    machine: Mapping[str, Fact] | None = None,
 ) -> tuple[dict[str, Fact], tuple[str, ...]]:
-    """Return all facts of a text, what follows from them too, and what was assumed, in words."""
+    """Return all facts of a text, what follows from them too, and what was assumed, in words.
+
+    `machine`: the platform that somebody assumes where the text names none.
+    """
     facts = dict(combined.facts)
+    if machine and isinstance(facts.get("host.platform"), Unknown):
+        said, system = (fact_text(each["host.os"], "") for each in (facts, machine))
+        facts |= machine if said in ("", system) else {}
     text = "\n".join(line.text for line in lines)
     told = [*_platform(facts, text), *_torch(facts, combined, text, matrix)]
     if isinstance(facts.get("torch.version"), Known):
@@ -105,10 +114,16 @@ def _torch(
     PyPI's, unless the text speaks of conda or of an image with a build of its own.
     """
     version, build = facts.get("torch.version"), facts.get("torch.build")
-    if not isinstance(version, Known) or not isinstance(build, Unknown):
+    if not isinstance(version, Known):
         return
     runtime = combined.fact(RUNTIME)
     named = runtime if isinstance(runtime, Known) else version
+    if isinstance(build, Known) and build.value != "other":
+        made = of_build(str(named.value), str(build.value), facts.get("host.platform"), matrix,
+                        named.source)  # fmt: skip
+        _fill(facts, {"torch.hip": made["torch.hip"]})
+    if not isinstance(build, Unknown):
+        return
     if label := _LABELLED.fullmatch(str(named.value)):
         _fill(facts, of_build(str(named.value), label["build"], facts.get("host.platform"), matrix,
                               named.source))  # fmt: skip

@@ -29,7 +29,7 @@ _OTHER = re.compile(r"(?i)vae|clip|t5|textencod|lora|image|upscale|whisper|vocod
 _ATTENTION = {
     "sdpa": "sdpa", "flash_attn": "flash_attention_2", "flash_attn_2": "flash_attention_2",
     "flash_attn_varlen": "flash_attention_2", "flash_attention_2": "flash_attention_2",
-    "xformers": "xformers",
+    "flash_attn_3": "flash_attention_3", "sageattn": "sageattention", "xformers": "xformers",
 }  # fmt: skip
 """How nodes call the attention that they compute with -> how transformers does."""
 

@@ -197,11 +197,12 @@ def _meant(said: Said, node: Node, key: _Key) -> bool:
         value = _FLASH.get(str(node.scalar), "")
     elif key.says in ("attention", "kv"):
         text = node.scalar.strip() if isinstance(node.scalar, str) else ""
-        value = _FLASH.get(text, text)[:120]
+        value = _FLASH.get(text.lower(), text)[:120]
     else:
         value = words.dtype(node)
     if isinstance(value, str) and value:
-        said.add(_OPEN[key.says], node, value, written)
+        is_off = key.says == "autocast" and value == "fp32"
+        said.add(_OPEN[key.says], node, None if is_off else value, written)
     return isinstance(value, str) and bool(value)
 
 
@@ -215,7 +216,8 @@ _OPEN = {
 """What a key says -> the fact that is open where a variable decides."""
 _FLASH = {
     "flash": "flash_attention_2", "fa2": "flash_attention_2", "flash_attn": "flash_attention_2",
-    "torch": "sdpa",
+    "flash2": "flash_attention_2", "flash3": "flash_attention_3", "torch": "sdpa", "sdp": "sdpa",
+    "sage": "sageattention", "sageattn": "sageattention", "sage_attn": "sageattention",
 }  # fmt: skip
 
 

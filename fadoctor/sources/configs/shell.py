@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from importlib import import_module
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import READERS, settings
 from fadoctor.sources.configs import words as meaning
@@ -18,6 +20,7 @@ from fadoctor.sources.configs.kinds import (
     LLAMAFACTORY,
     MS_SWIFT,
     TORCHTUNE,
+    TRANSFORMERS,
     VLLM,
 )
 from fadoctor.sources.configs.launches import Launch, find_launch, given_variables
@@ -222,7 +225,31 @@ def _of_kind(launch: Launch, arguments: Arguments) -> tuple[Intent, ...]:
         intents += accelerate.intents
     told = {each.name for each in intents}
     intents += tuple(each for each in keys_said.intents if each.name not in told)
-    return tuple(_at_program(each, program, arguments.name) for each in intents)
+    return tuple(_at_program(_meant(each), program, arguments.name) for each in intents)
+
+
+def _meant(intent: Intent) -> Intent:
+    """Return what a script means by the name of an attention: it may have names of its own.
+
+    ``flash_2`` is OLMo-core's, ``flash_attn`` ms-swift's: a script that nobody knows may turn it
+    into a name of transformers.
+    """
+    if intent.name != "config.attention" or not isinstance(intent.value, str):
+        return intent
+    found = _names_meant().get(intent.value, intent.value)
+    return msgspec.structs.replace(intent, value=found)
+
+
+@lru_cache(maxsize=1)
+def _names_meant() -> dict[str, str]:
+    rows = load_knowledge().tables["attention-names-meant"].rows
+    return {
+        name: str(row["meant"])
+        for row in rows
+        if TRANSFORMERS in str(row["framework"]).split()
+        for name in str(row["name"]).split()
+        if name != "xformers"
+    }
 
 
 def _is_known(arguments: Arguments) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Known
 from fadoctor.processes.beside import beside
-from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved
+from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved, search
 from fadoctor.sources.examine.request import refuse_two_targets
 from fadoctor.sources.probes import MACHINE_PROBES, PROBES
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.overlays import Overlays
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.configs.intent import Configuration
-    from fadoctor.sources.examine.gather import Complaints
+    from fadoctor.sources.examine.gather import Complaints, Place
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.manifests.chosen import ManifestRequest
     from fadoctor.sources.manifests.planned import Manifest
@@ -61,10 +61,12 @@ class Examination:
         self._environ = environ
         self._announce = announce
         self._complaints = complaints
-        self._found: list[Environment | BaseException] = []
+        self._found: list[Place | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
-        self._wait = None if request.facts else beside(partial(self._read, environ))
+        self._wait = None
+        if not request.facts:
+            self._wait = beside(partial(self._read, search(request, environ)))
 
     def environment(self, knowledge: Knowledge) -> Environment:
         """Return the facts with the overlays on top.
@@ -124,7 +126,8 @@ class Examination:
         [found] = self._found
         if isinstance(found, BaseException):
             raise found
-        return found
+        self._worlds.append(found.world)
+        return probed(self._request, found)
 
     def _load_probes(self) -> None:
         """Load what reads facts while the target's Python starts: its thread would do so after."""
@@ -185,18 +188,13 @@ class Examination:
             found, knowledge, self._environ, keep=self._request.cache, announce=self._announce
         )
 
-    def _read(self, environ: Mapping[str, str]) -> None:
+    def _read(self, find: Callable[[], Place]) -> None:
         try:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)
-            self._found.append(self._probed(environ))
+            self._found.append(find())
         except BaseException as error:  # noqa: BLE001 -- raised again where the result is asked for
             self._found.append(error)
-
-    def _probed(self, environ: Mapping[str, str]) -> Environment:
-        world, found = probed(self._request, environ)
-        self._worlds.append(world)
-        return found
 
 
 def _noted(environment: Environment, notes: tuple[str, ...]) -> Environment:

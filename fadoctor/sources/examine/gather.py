@@ -6,7 +6,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError, TargetError, UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
+from fadoctor.processes.beside import beside
 from fadoctor.sources.targets.saved import SIZE_LIMIT, read_facts, replayed
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
+    from fadoctor.processes.command import Command, Result
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.probes.world import World
     from fadoctor.sources.targets.discover import TargetRequest
@@ -46,20 +48,30 @@ def saved(
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    return facts_in(request.text or _read(name), name, knowledge, complaints)
+    platform = request.overlays.platform
+    return facts_in(request.text or _read(name), name, knowledge, complaints, platform)
 
 
 def facts_in(
-    data: bytes, name: str, knowledge: Knowledge, complaints: Complaints = no_complaints
+    data: bytes,
+    name: str,
+    knowledge: Knowledge,
+    complaints: Complaints = no_complaints,
+    platform: str = "",
 ) -> Environment:
-    """Return the facts of a text: saved ones, or what it says; InputError for neither."""
+    """Return the facts of a text: saved ones, or what it says; InputError for neither.
+
+    `platform`: the one that is assumed; what a text leaves out follows from it.
+    """
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.sources.logs.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
+        from fadoctor.sources.targets.overlay import assumed_machine  # noqa: PLC0415 -- likewise
 
         shown = name if name != "-" else "standard input"
-        return read_text(data, shown, knowledge, complaints(data, shown, knowledge))
+        shows, machine = complaints(data, shown, knowledge), assumed_machine(platform)
+        return read_text(data, shown, knowledge, shows, machine)
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))
 
@@ -85,43 +97,71 @@ def _read(name: str) -> bytes:
         raise InputError(printable(name, 200), "not a path") from error
 
 
-def probed(request: Request, environ: Mapping[str, str]) -> tuple[World, Environment]:
-    """Return what was looked at, and the facts that were found; TargetError where nothing is."""
+class Place(NamedTuple):
+    """Where facts are read."""
+
+    world: World
+    is_planned: bool
+    """Whether only the machine is read, for what is planned on it."""
+
+
+def search(request: Request, environ: Mapping[str, str]) -> Callable[[], Place]:
+    """Return what finds the place; it mostly waits for child processes.
+
+    What it needs is loaded here: two threads that import slow each other down.
+    """
     # Late: replaying saved facts needs neither processes nor probes.
-    from fadoctor.processes.beside import beside  # noqa: PLC0415
     from fadoctor.processes.run import remember, run  # noqa: PLC0415
-    from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415
-    from fadoctor.sources.probes.collect import collect  # noqa: PLC0415
     from fadoctor.sources.probes.nvml import nvml_command  # noqa: PLC0415
-    from fadoctor.sources.probes.registry import live_registry  # noqa: PLC0415
-    from fadoctor.sources.probes.world import World  # noqa: PLC0415
+    from fadoctor.sources.targets import discover  # noqa: PLC0415
     from fadoctor.sources.targets.default_environment import own_interpreter  # noqa: PLC0415
-    from fadoctor.sources.targets.discover import TargetRequest, discover  # noqa: PLC0415
 
     once = remember(run)
-    # The driver's answer takes longest and does not depend on the target: ask now, read it later.
-    beside(partial(once, nvml_command(environ)))
-    meant = request.meant
-    wanted = TargetRequest(
-        request.python, request.site_packages, request.reason, meant.target, meant.reason,
-        request.reads_only,
+    wanted = discover.TargetRequest(
+        request.python, request.site_packages, request.reason, request.meant.target,
+        request.meant.reason, request.reads_only,
     )  # fmt: skip
-    is_planned = bool(request.requirements or request.new)
-    try:
-        target = discover(wanted, environ, _cwd(wanted), own_interpreter(), once)
-    except TargetError:
-        may_be_none = is_planned or request.new_if_none
-        if request.python or request.site_packages or not may_be_none:
-            raise
-        is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
-    world = World(
-        target, environ, once, _system(), thorough=request.thorough, registry=live_registry()
-    )
-    found = collect(world, MACHINE_PROBES) if is_planned else collect(world)
-    if is_planned and not request.requirements:
-        new = msgspec.structs.replace(target, kind=NEW)
+    own = own_interpreter()
+
+    def place() -> Place:
+        # The driver's answer takes longest and does not depend on the target: ask now, read later.
+        beside(partial(once, nvml_command(environ)))
+        is_planned = bool(request.requirements or request.new)
+        try:
+            target = discover.discover(wanted, environ, _cwd(wanted), own, once)
+        except TargetError:
+            may_be_none = is_planned or request.new_if_none
+            if request.python or request.site_packages or not may_be_none:
+                raise
+            is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
+        return Place(_world(target, environ, once, request), is_planned)
+
+    return place
+
+
+def _world(
+    target: Target,
+    environ: Mapping[str, str],
+    run: Callable[[Command], Result],
+    request: Request,
+) -> World:
+    from fadoctor.sources.probes.registry import live_registry  # noqa: PLC0415 -- see `search`
+    from fadoctor.sources.probes.world import World  # noqa: PLC0415 -- see `search`
+
+    registry = live_registry()
+    return World(target, environ, run, _system(), thorough=request.thorough, registry=registry)
+
+
+def probed(request: Request, place: Place) -> Environment:
+    """Return the facts that were found."""
+    from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415 -- see `search`
+    from fadoctor.sources.probes.collect import collect  # noqa: PLC0415 -- see `search`
+
+    found = collect(place.world, MACHINE_PROBES) if place.is_planned else collect(place.world)
+    if place.is_planned and not request.requirements:
+        new = msgspec.structs.replace(place.world.target, kind=NEW)
         found = msgspec.structs.replace(found, target=new)
-    return world, found
+    return found
 
 
 def _cwd(wanted: TargetRequest) -> Path:

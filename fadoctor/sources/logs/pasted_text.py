@@ -16,6 +16,9 @@ from fadoctor.sources.logs.reading import read_blocks
 from fadoctor.sources.logs.sieve import Region
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.pasted.claims import PastedLine
@@ -32,17 +35,22 @@ _NOTHING = (
 
 
 def read_text(
-    data: bytes, name: str, knowledge: Knowledge, complaints: tuple[Finding, ...] = ()
+    data: bytes,
+    name: str,
+    knowledge: Knowledge,
+    complaints: tuple[Finding, ...] = (),
+    machine: Mapping[str, Fact] | None = None,
 ) -> Environment:
     """Return what a text says, and what follows; InputError where it says and shows nothing.
 
-    `complaints`: those that ``explain`` finds in the same text.
+    `complaints`: those that ``explain`` finds in the same text. `machine`: the platform that is
+    assumed where the text names none.
     """
     matrix = Matrix(knowledge.tables)
     lines, said = read_statements(data, name, matrix)
     if not (said.tools or complaints):
         raise InputError(name, _NOTHING)
-    facts, assumed = completed(said, lines, matrix)
+    facts, assumed = completed(said, lines, matrix, machine)
     tools = ", ".join(said.tools) or "the error in it"
     target = Target(
         kind="facts",

@@ -54,6 +54,8 @@ class Planned(msgspec.Struct, frozen=True):
     """Whether it surely will be there, in whatever version."""
     is_isolated: bool = False
     """Whether an installer surely builds it in an environment that has no torch."""
+    isolated_by: str = ""
+    """The tool that does so, where it has ways of its own to turn it off: ``Poetry``."""
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
 
@@ -209,6 +211,7 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         open_,
         is_sure=bool(sure),
         is_isolated=bool(sure) and all(each.is_isolated for each in sure),
+        isolated_by=first.isolated_by,
         is_isolated_by_new=bool(sure) and all(each.is_isolated_by_new for each in sure),
     )
 

@@ -32,6 +32,8 @@ class ImageContents(msgspec.Struct, frozen=True):
     facts: dict[str, Setting] = {}
     python: Setting | None = None
     is_known: bool = False
+    has_nvcc: bool | None = None
+    """Whether CUDA's compiler is in it; None where the tag does not say."""
 
 
 def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
@@ -46,7 +48,9 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
         if match is not None:
             cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
             said = {key: value for key, value in match.groupdict().items() if value}
-            return _said(cells | said, place, tables)
+            nvcc = row.get("nvcc")
+            has_nvcc = nvcc if isinstance(nvcc, bool) else None
+            return msgspec.structs.replace(_said(cells | said, place, tables), has_nvcc=has_nvcc)
     return ImageContents()
 
 

@@ -12,6 +12,7 @@ from fadoctor.model.typed import decode
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
 from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.image_facts import IN_IMAGE
 from fadoctor.sources.manifests.planned import Setting, open_image, unseen_image
 from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
 from fadoctor.sources.probes.metadata import clean_url
@@ -44,6 +45,12 @@ _INDEXES = (
     "UV_DEFAULT_INDEX",
 )  # fmt: skip
 """Variables that name indexes, those that are added to another first."""
+
+# apt-get install cuda-nvcc-12-4, conda env create, ./install.sh, cuda_12.4.1_linux.run
+_MAY_BRING_NVCC = re.compile(
+    r"(?i)cuda|nvcc|nvhpc|conda|mamba|pixi|spack|nix\b|\.(?:sh|run|deb)\b|\b(?:ba)?sh\s"
+)
+_ADDRESS = re.compile(r"https?://[^\s'\"]{1,2000}\.whl|https?://[\w.]{1,100}/whl/\w{1,20}")
 
 _VALUE_LIMIT = 10_000
 """Longest value of a variable that is followed, in characters."""
@@ -153,6 +160,8 @@ class _Build:
             said = read_image(base.text, place, self.tables)
             stage.install(said.requirements)
             stage.facts, stage.python = dict(said.facts), said.python
+            if said.has_nvcc is False:
+                stage.facts[IN_IMAGE] = Setting("no nvcc", place)
             if base.is_open:
                 stage.note(place.line, open_image(base.text[:160]))
             elif not said.is_known and base.text != "scratch":
@@ -189,6 +198,8 @@ class _Build:
     def script(self, each: Instruction, stage: Stage) -> None:
         """Follow the commands of a RUN."""
         text, start = each.text.text, each.start
+        if _MAY_BRING_NVCC.search(_ADDRESS.sub("", text)):
+            stage.facts.pop(IN_IMAGE, None)
         while text[start : start + 1].isspace():
             start += 1
         while option := _OPTION.match(text, start):
@@ -230,6 +241,7 @@ class _Build:
                 if not word.is_open and "*" not in word.text:
                     stage.copied[word.text.rpartition("/")[2]] = word.text.removeprefix("/")
             return
+        stage.facts.pop(IN_IMAGE, None)  # a toolkit may be among the files
         other = self.stages.get(origin[1].lower())
         if other is None or other is stage:
             return

@@ -36,6 +36,12 @@ def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[s
     )  # fmt: skip
 
 
+def is_locked_without_wheels(planned: Planned) -> bool:
+    """Return whether a lock lists no wheel of what it takes from PyPI: it will be built."""
+    is_lock = planned.kind.endswith(".lock") and not planned.files and not planned.url
+    return is_lock and (not planned.index or _is_pypi(planned.name, planned.index))
+
+
 def _is_pypi(name: str, index: str) -> bool:
     """Return whether a package comes from PyPI though this index is named."""
     if _PYPI.fullmatch(index):

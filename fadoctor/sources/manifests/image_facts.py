@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fadoctor.sources.manifests.planned import Manifest
 
+IN_IMAGE = "toolkit.in_image"
+"""Whether a container image has nvcc, the compiler of CUDA."""
 _OF_THE_IMAGE = ("host.libc", "host.glibc", "host.glibcxx", "host.distribution")
 _GIVEN_BY = {"host.glibc": "--glibc", "host.libc": "--glibc", "python.": "--python-version"}
 """Facts -> the option that assumes them, which goes before everything."""
@@ -36,9 +38,18 @@ def image_facts(manifests: Iterable[Manifest], overlays: tuple[str, ...]) -> dic
     ]
     out: dict[str, Fact] = {name: open_ for name in names if not _is_given(name, overlays)}
     for name, setting in manifest.facts.items():
-        if name in out:
+        if name == IN_IMAGE:
+            out |= _without_nvcc(printable(f"{setting.place}: {manifest.image.value}"))
+        elif name in out:
             out[name] = Known(setting.value, printable(f"{setting.place}: {manifest.image.value}"))
     return out
+
+
+def _without_nvcc(source: str) -> dict[str, Fact]:
+    """Return that an image has no CUDA compiler, and that no command adds one."""
+    names = ("toolkit.nvcc.version", "toolkit.nvcc.path")
+    found: dict[str, Fact] = {name: Absent(source) for name in names}
+    return found | {IN_IMAGE: Known(value=False, source=source), "toolkit.count": Known(0, source)}
 
 
 def conda_facts(manifests: Iterable[Manifest], facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent, Fact, Known, printable
-from fadoctor.model.packages import SETUPS, TORCH
+from fadoctor.model.packages import SETUPS, SGLANG, TORCH, VLLM, XFORMERS
+from fadoctor.sources.manifests.from_pypi import is_locked_without_wheels
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -31,20 +34,36 @@ _SWITCHED_OFF = re.compile(
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
+POETRY, PDM = "Poetry", "PDM"
+"""Tools that turn isolation off in ways of their own, or not at all.
+
+Poetry builds every sdist in an environment of its own, and has no setting for it
+(``installation/chef.py``, ``utils/isolated_build.py``, since 1.4; 1.2 and 1.3 give pip
+``--use-pep517``). PDM has ``build_isolation`` and ``--no-isolation`` (``builders/base.py``).
+"""
+
+
 def marked(
-    asked: Iterable[Requirement], apart: Collection[str] = (), *, is_always: bool = False
+    asked: Iterable[Requirement],
+    apart: Collection[str] = (),
+    *,
+    is_always: bool = False,
+    tool: str = "",
 ) -> list[Requirement]:
     """Return requirements with the mark of those that are built in isolation.
 
-    They are so where torch itself is installed by the same command: it is not there before.
-    `apart`: packages that the file builds without isolation; `is_always`: torch or not.
+    They are so where torch itself is installed by the same command: it is not there before. Where
+    it only comes along with another package, it may be there: the newer releases of pip isolate.
+    `apart`: packages that the file builds without isolation; `is_always`: torch or not. Of a
+    package with wheels in a lock nothing is built.
     """
     asked = list(asked)
-    if not is_always and not any(each.name == TORCH for each in asked):
-        return asked
+    names = {each.name for each in asked}
+    if not is_always and TORCH not in names:
+        return marked_by_new(asked, apart) if names & _bringing_torch() else asked
     return [
-        msgspec.structs.replace(each, is_isolated=True)
-        if each.name in SETUPS and each.name not in apart
+        msgspec.structs.replace(each, is_isolated=True, isolated_by=tool)
+        if each.name in SETUPS and each.name not in apart and not each.files
         else each
         for each in asked
     ]
@@ -57,12 +76,27 @@ def unmarked(asked: Iterable[Requirement]) -> list[Requirement]:
     ]
 
 
-def marked_by_new(asked: Iterable[Requirement]) -> list[Requirement]:
+def marked_by_new(asked: Iterable[Requirement], apart: Collection[str] = ()) -> list[Requirement]:
     """Return requirements with the mark of those that the newer releases of pip isolate."""
     return [
-        msgspec.structs.replace(each, is_isolated_by_new=each.name in SETUPS)
+        msgspec.structs.replace(
+            each, is_isolated_by_new=each.name in SETUPS and each.name not in apart
+        )
         for each in unmarked(asked)
     ]
+
+
+@lru_cache(maxsize=1)
+def _bringing_torch() -> frozenset[str]:
+    """Return the packages that bring torch along, without those that are built for it."""
+    rows = load_knowledge().tables["may-bring"].rows
+    found = {
+        name
+        for row in rows
+        if isinstance(row.get("brings"), list | tuple | str) and TORCH in str(row["brings"]).split()
+        for name in str(row["package"]).split()
+    }
+    return frozenset((found | {VLLM, SGLANG, XFORMERS}) - SETUPS.keys())
 
 
 def is_told(
@@ -100,7 +134,7 @@ def isolated_builds(
         at = f"{planned.places[0]}: " if planned.places else ""
         if planned.is_isolated:
             found[name] = printable(f"({at}built in isolation, without torch)", 300)
-            kinds[planned.kind] = None
+            kinds[planned.isolated_by or planned.kind] = None
         else:
             by_new[name] = printable(f"({at}pip 25.3 or newer builds it in isolation)", 300)
     kind: Fact = Known(next(iter(kinds)), _SOURCE) if kinds else Absent(_SOURCE)
@@ -115,7 +149,8 @@ def _is_built(planned: Planned, elsewhere: Collection[str], matrix: Matrix) -> b
     is_isolated = planned.is_isolated or planned.is_isolated_by_new
     if not is_isolated or not planned.is_sure or is_conda(planned) or planned.open:
         return False
-    if planned.url.endswith(".whl") or (planned.name in elsewhere and not planned.url):
+    is_elsewhere = planned.name in elsewhere and not is_locked_without_wheels(planned)
+    if planned.url.endswith(".whl") or (is_elsewhere and not planned.url):
         return False
     version: Fact = Known(planned.version, planned.source)
     rows = matrix.find(SETUPS[planned.name], {"version": version} if planned.version else {})

@@ -8,8 +8,10 @@ import msgspec
 
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import distribution, exactly, marker
+from fadoctor.sources.manifests.isolated import PDM, marked
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.poetry_lock import wheels
+from fadoctor.sources.manifests.pyproject_pdm import builds_apart
 from fadoctor.sources.probes.metadata import clean_url
 from fadoctor.syntax.toml_tree import read_toml
 
@@ -52,6 +54,8 @@ def read(source: Source) -> Manifest:
             )
         found[package.name, package.specifier] = package
     draft.requirements = list(found.values())
+    if not builds_apart(source):
+        draft.requirements = marked(draft.requirements, tool=PDM)
     only_named(draft, 1, "what other groups need", others)
     draft.python = _python(tree)
     return draft.manifest()

@@ -81,6 +81,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Why nobody knows what will be there of it, "" where it is what it says."""
     is_isolated: bool = False
     """Whether an installer surely builds it in an environment that has no torch."""
+    isolated_by: str = ""
+    """The tool that does so, where it has ways of its own to turn it off: ``Poetry``."""
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
     command: int = 0

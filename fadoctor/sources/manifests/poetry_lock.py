@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, distribution, exactly, marker
+from fadoctor.sources.manifests.isolated import POETRY, marked
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.requirement_text import file_of
 from fadoctor.sources.manifests.version_ranges import poetry_range
@@ -44,6 +45,7 @@ def read(source: Source) -> Manifest:
         (optional if is_optional else draft.requirements).append(found)
     left = _of_extras(draft, tree, optional)
     only_named(draft, 1, "what only extras need", left)
+    draft.requirements = marked(draft.requirements, tool=POETRY)
     python = tree.find(tree.root, "metadata", "python-versions")
     if python is not None:
         said = poetry_range(tree.as_text(python))

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, pep508, specifier
-from fadoctor.sources.manifests.isolated import marked
+from fadoctor.sources.manifests.isolated import PDM, POETRY, marked
 from fadoctor.sources.manifests.listed_beside import dynamic_lists
 from fadoctor.sources.manifests.pixi_toml import read_pixi
 from fadoctor.sources.manifests.planned import Setting
@@ -52,9 +52,26 @@ def read(source: Source) -> Manifest:
             reader(draft, tree, node)
     # pixi has settings of its own for it
     if tree.find(root, "tool", "pixi") is None and not builds_beside(source, tree):
-        draft.requirements = marked(draft.requirements, built_apart(tree))
+        draft.requirements = marked(
+            draft.requirements,
+            built_apart(tree),
+            is_always=not _TOOLS.isdisjoint(tree.table(tree.root, "tool")),
+            tool=_tool(tree),
+        )
     read_hatch(draft, tree)
     return draft.manifest()
+
+
+_TOOLS = frozenset(("uv", "poetry", "pdm"))
+"""Tables of tools that build every package in isolation, whatever is there."""
+
+
+def _tool(tree: ManifestTree) -> str:
+    """Return whose project it is, where that tool alone decides how packages are built."""
+    tools = tree.table(tree.root, "tool")
+    if "uv" in tools:
+        return ""
+    return POETRY if "poetry" in tools else PDM if "pdm" in tools else ""
 
 
 def _project(draft: Draft, tree: ManifestTree) -> None:

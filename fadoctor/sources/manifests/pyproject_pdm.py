@@ -39,12 +39,16 @@ def read_pdm(draft: Draft, tree: ManifestTree, pdm: Node) -> None:
 
 
 def builds_beside(source: Source, tree: ManifestTree) -> bool:
-    """Return whether PDM is told to build without isolation: here, or in ``pdm.toml``."""
-    if tree.find(tree.root, "tool", "pdm") is None:
-        return False
+    """Return whether a project is PDM's, and PDM is told to build without isolation."""
+    return tree.find(tree.root, "tool", "pdm") is not None and builds_apart(source)
+
+
+def builds_apart(source: Source) -> bool:
+    """Return whether PDM is told so: in a file, in the project beside, or in ``pdm.toml``."""
     text = source.text
-    with suppress(InputError):
-        text += source.read_beside("pdm.toml").text
+    for name in ("pyproject.toml", "pdm.toml"):
+        with suppress(InputError):
+            text += source.read_beside(name).text
     return _NOT_ISOLATED.search(text) is not None
 
 

@@ -7,14 +7,18 @@ form that uv alone writes, so lines of files that nobody asks about are left out
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.errors import InputError
 from fadoctor.model.fact import printable
 from fadoctor.model.packages import STACK
 from fadoctor.sources.manifests.entries import exactly, setting
+from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import Manifest, Requirement
+from fadoctor.sources.manifests.pyproject_uv import built_apart
 from fadoctor.sources.manifests.requirement_text import file_of
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.toml_tree import read_toml
@@ -72,6 +76,20 @@ def _without_files(text: str) -> str:
     return "\n".join(lines)
 
 
+def _built_apart(source: Source) -> set[str] | None:
+    """Return what the project beside builds with torch in it; None where nobody knows."""
+    with suppress(InputError):
+        if _TOLD.search(source.read_beside("uv.toml").text):
+            return None
+    try:
+        return built_apart(read_toml(source.read_beside("pyproject.toml")))
+    except InputError:
+        return None
+
+
+_TOLD = re.compile(r"no-build-isolation|extra-build-dependencies")
+
+
 class _Reading:
     """One lock, read."""
 
@@ -90,10 +108,12 @@ class _Reading:
             said = version.value if version is not None else None
             raise self._error(version, f"a format that is not known: {said!r}"[:80], "version")
         found = [self._package(each) for each in tree.items(tree.root, "package")]
+        packages = [each for each in found if each is not None]
+        apart = _built_apart(self.source)
         return Manifest(
             self.source.name,
             KIND,
-            tuple(each for each in found if each is not None),
+            tuple(packages if apart is None else marked(packages, apart)),
             is_complete=True,
             python=setting(tree, python) if python is not None else None,
             roots=tuple(dict.fromkeys(self.roots)),

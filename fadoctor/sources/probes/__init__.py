@@ -32,3 +32,6 @@ MACHINE_PROBES: dict[str, tuple[str, tuple[str, ...]]] = {
     "toolkit": (PROBES["toolkit"][0], ("interpreter",)),
 }
 """Those that read the machine and its Python, whatever is installed."""
+
+WAITING = frozenset({"driver", "gpu", "rocm", "toolkit"})
+"""Those that mostly wait for child processes. The interpreter has answered before probes begin."""

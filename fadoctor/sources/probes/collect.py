@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import Fact, Unknown, printable
 from fadoctor.processes.beside import beside
-from fadoctor.sources.probes import PROBES
+from fadoctor.sources.probes import PROBES, WAITING
 
 if TYPE_CHECKING:
     from fadoctor.sources.probes.world import World
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 Registry = Mapping[str, tuple[str, tuple[str, ...]]]
 
 
-def collect(world: World, probes: Registry = PROBES) -> Environment:
+def collect(
+    world: World, probes: Registry = PROBES, waiting: Collection[str] = WAITING
+) -> Environment:
     """Return the environment. A probe that breaks leaves its facts Unknown and harms no other.
 
-    Each probe has a thread, where there are any: those that wait for a child process cost no time
-    while others read files. What a probe sees are the facts of the probes that it needs, and of
-    those they need, so that the result does not depend on who is first.
+    Probes that wait for a child process have a thread, where there are any, and cost no time while
+    the others read files, one after another: more threads would only take the interpreter's lock
+    from each other. What a probe sees are the facts of the probes that it needs, and of those they
+    need, so that the result does not depend on who is first.
     """
     results: dict[str, dict[str, Fact]] = {}
     done = {name: threading.Event() for name in probes}
@@ -42,9 +45,17 @@ def collect(world: World, probes: Registry = PROBES) -> Environment:
         finally:
             done[name].set()
 
+    def place(name: str) -> tuple[int, bool]:
+        return len(list(_all_needs(name, probes))), name not in waiting
+
     # What others need comes first: without threads each is done before the next one begins.
-    in_order = sorted(probes, key=lambda name: len(list(_all_needs(name, probes))))
-    for wait in [beside(partial(work, name), name) for name in in_order]:
+    waits = []
+    for name in sorted(probes, key=place):
+        if name in waiting:
+            waits.append(beside(partial(work, name), name))
+        else:
+            work(name)
+    for wait in waits:
         wait()
     facts: dict[str, Fact] = {}
     for name in probes:

@@ -30,7 +30,7 @@ USER_SITE = "user site"
 _NAMES = ("packages.hidden", "packages.hidden_by", "packages.hidden_how")
 
 # ~/.local/lib/python3.11/site-packages, and where macOS and Windows have it
-_USER_SITE = re.compile(
+_USER_SITE = (
     r"/(?:\.local/lib/python[\d.]{3,6}t?|Library/Python/[\d.]{3,6}/lib/python"
     r"|AppData/Roaming/Python/Python\d{2,4})/site-packages"
 )
@@ -125,7 +125,7 @@ def _way(world: World, folder: str) -> str:
         return ""
     if world.inside(folder) in pythonpath(world):
         return PYTHONPATH
-    return USER_SITE if _USER_SITE.fullmatch(below(world, "home", folder)) else ""
+    return USER_SITE if re.fullmatch(_USER_SITE, below(world, "home", folder)) else ""
 
 
 def _is_true(fact: Fact | None) -> bool:

@@ -66,7 +66,20 @@ class Package(msgspec.Struct, frozen=True):
 
 
 def read_import_path(world: World, *more: str) -> ImportPath:
-    """Return the import path of the target, then the folders named in `more`."""
+    """Return the import path of the target, then the folders named in `more`.
+
+    Four probes ask for it, nearly always for the same one.
+    """
+    target = world.target
+    roots = tuple(sorted(target.roots.items()))
+    asked = ("import path", target.site, roots, world.root, world.environ.get(PYTHONPATH), more)
+    kept = world.kept.get(asked)
+    if not isinstance(kept, ImportPath):
+        kept = world.kept[asked] = _read(world, more)
+    return kept
+
+
+def _read(world: World, more: tuple[str, ...]) -> ImportPath:
     walk, entries = _Walk(), pythonpath(world)
     for site in world.target.site:
         folder = walk.add(site, required=True)

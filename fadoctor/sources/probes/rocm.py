@@ -21,9 +21,9 @@ _FILES = (".info/version", ".info/version-dev", ".info/version-rocm")
 _LIMIT = 4096
 _GROUPS_LIMIT = 1 << 18
 # 6.4.3-128
-_VERSION = re.compile(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-\d{1,9})?\s{0,9}")
+_VERSION = r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-\d{1,9})?\s{0,9}"
 # 6.12.12, of AMD's own packages; the kernel's own has no version
-_DRIVER = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,3}")
+_DRIVER = r"\d{1,4}(?:\.\d{1,5}){1,3}"
 
 
 def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- every probe's form
@@ -48,14 +48,14 @@ def _version(world: World) -> Fact:
             text = world.read(path, _LIMIT)
             if text is None:
                 continue
-            found = _VERSION.fullmatch(text)
+            found = re.fullmatch(_VERSION, text)
             return known(found[1], path) if found else unknown(f"not understood: {text}", path)
     return absent(f"no {_FILES[0]} in {', '.join((*named, _DEFAULT))}")
 
 
 def _driver(world: World) -> Fact:
     text = (world.read(f"{_MODULE}/version", _LIMIT) or "").strip()
-    if _DRIVER.fullmatch(text):
+    if re.fullmatch(_DRIVER, text):
         return known(text, f"{_MODULE}/version")
     if _exists(world, _MODULE):
         return known("inbox", f"{_MODULE}: no version, as in the kernel's own module")

@@ -27,14 +27,14 @@ _FOLDERS = ("/opt/rocm/bin", "/usr/bin", "/usr/local/bin")
 _AGENT_LIMIT = 256
 _LINE_LIMIT = 20_000
 # Agent 2
-_AGENT = re.compile(r"Agent \d{1,3}\s{0,9}")
+_AGENT = r"Agent \d{1,3}\s{0,9}"
 #   Marketing Name:          AMD Radeon RX 7900 XTX
-_FIELD = re.compile(
+_FIELD = (
     r"  (?P<key>Name|Uuid|Marketing Name|Device Type):\s{1,40}(?P<value>\S[^\n]{0,80}?)\s{0,40}"
 )
-_GFX = re.compile(r"gfx[0-9a-f]{3,4}")
+_GFX = r"gfx[0-9a-f]{3,4}"
 #       Size:                    25149440(0x17fc000) KB
-_SIZE = re.compile(r" {6}Size:\s{1,40}(?P<size>\d{1,12})\(0x[0-9a-f]{1,12}\) KB\s{0,9}")
+_SIZE = r" {6}Size:\s{1,40}(?P<size>\d{1,12})\(0x[0-9a-f]{1,12}\) KB\s{0,9}"
 
 
 class RocminfoReading(msgspec.Struct, frozen=True):
@@ -64,14 +64,14 @@ def parse_rocminfo(text: str) -> Iterator[AmdGpu]:
     """Yield the agents that are GPUs, in order, which is ROCm's."""
     agents: list[dict[str, str]] = []
     for line in text.splitlines()[:_LINE_LIMIT]:
-        if _AGENT.fullmatch(line) and len(agents) < _AGENT_LIMIT:
+        if re.fullmatch(_AGENT, line) and len(agents) < _AGENT_LIMIT:
             agents.append({})
-        elif agents and (field := _FIELD.fullmatch(line)):
+        elif agents and (field := re.fullmatch(_FIELD, line)):
             agents[-1].setdefault(field["key"], field["value"])
-        elif agents and (size := _SIZE.fullmatch(line)):
+        elif agents and (size := re.fullmatch(_SIZE, line)):
             agents[-1].setdefault("Size", size["size"])
     for agent in agents:
-        if agent.get("Device Type") == "GPU" and _GFX.fullmatch(agent.get("Name", "")):
+        if agent.get("Device Type") == "GPU" and re.fullmatch(_GFX, agent.get("Name", "")):
             yield _gpu(agent)
 
 

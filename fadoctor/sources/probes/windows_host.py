@@ -33,7 +33,7 @@ _MSVC = ("C:/Program Files/Microsoft Visual Studio",
 _COMPILER = "bin/Hostx64/x64/cl.exe"
 _NAMES = ("windows_build", "long_paths", "vc_runtime")
 # 14.44.35207
-_TOOLS = re.compile(r"14\.\d{1,3}\.\d{1,6}")
+_TOOLS = r"14\.\d{1,3}\.\d{1,6}"
 # 5.15.167.4-microsoft-standard-WSL2; 4.4.0-19041-Microsoft of WSL 1
 _WSL_2 = re.compile(r"-microsoft-", re.IGNORECASE)
 
@@ -119,7 +119,7 @@ def _compilers(world: World) -> Iterator[tuple[str, Path]]:
                 tools = Path(edition.path, "VC", "Tools", "MSVC")
                 for entry in list_folder(tools, 50):
                     path = Path(entry.path, _COMPILER)
-                    if _TOOLS.fullmatch(entry.name) and is_file(path):
+                    if re.fullmatch(_TOOLS, entry.name) and is_file(path):
                         yield entry.name, path
 
 

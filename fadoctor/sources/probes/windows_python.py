@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _MAX_ENTRIES = 4_000
 # python311._pth of an embedded Python, which turns its search for packages off
-_EMBEDDED = re.compile(r"python3\d{0,2}\._pth")
+_EMBEDDED = r"python3\d{0,2}\._pth"
 # python311.lib, python3.lib, python313t.lib
-_LIBRARY = re.compile(r"python3\d{1,2}t?\.lib")
+_LIBRARY = r"python3\d{1,2}t?\.lib"
 
 
 def program_folder(world: World) -> str:
@@ -35,7 +35,7 @@ def program_folder(world: World) -> str:
 def is_embedded(folder: str | Path) -> bool:
     """Whether a folder is an embedded Python, as portable programs have it."""
     names = [entry.name for entry in list_folder(folder, _MAX_ENTRIES)]
-    return "python.exe" in names and any(_EMBEDDED.fullmatch(name) for name in names)
+    return "python.exe" in names and any(re.fullmatch(_EMBEDDED, name) for name in names)
 
 
 def windows_python_facts(world: World) -> Facts:
@@ -50,7 +50,7 @@ def windows_python_facts(world: World) -> Facts:
         return dict.fromkeys(names, nothing)
     found: Facts = {"python.embedded": known(is_embedded(folder), source)}
     libs = Path(folder, "libs")
-    library = next((e.name for e in list_folder(libs, 100) if _LIBRARY.fullmatch(e.name)), "")
+    library = next((e.name for e in list_folder(libs, 100) if re.fullmatch(_LIBRARY, e.name)), "")
     found["python.import_library"] = (
         known(world.name(libs / library), source) if library else absent(f"{source}/libs: none")
     )

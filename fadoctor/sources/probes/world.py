@@ -34,6 +34,8 @@ class World(msgspec.Struct, frozen=True):
     """Whether probes may take tenths of a second to read what matters in rare cases."""
     registry: Registry | None = None
     """That of Windows; None on other systems."""
+    kept: dict[object, object] = {}
+    """What probes have read that other probes read, too, by what it depends on."""
 
     def path(self, absolute: str) -> Path:
         """Return a system path below the root: ``/proc/version`` -> ``<root>/proc/version``."""

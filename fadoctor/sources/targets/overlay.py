@@ -41,8 +41,14 @@ _LONG_NAMES = (
     (re.compile(r"macosx_\d{1,3}_\d{1,3}_(arm64)"), "macosx_{}"),  # macosx_14_0_arm64
     (re.compile(r"linux/(?:amd64|x86_64)()"), "linux_x86_64{}"),  # as Docker says it
     (re.compile(r"linux/(?:arm64|aarch64)()"), "linux_aarch64{}"),
+    # as conda and uv say them, and people; linux alone may be either
+    (re.compile(r"(?:linux-64|x86_64-\w{1,12}-linux-gnu)()"), "linux_x86_64{}"),
+    (re.compile(r"(?:linux-aarch64|aarch64-\w{1,12}-linux-gnu)()"), "linux_aarch64{}"),
+    (re.compile(r"(?i:win|windows|win-?64|windows[-_/](?:amd64|x86_64))()"), "win_amd64{}"),
+    (re.compile(r"x86_64-pc-windows-\w{1,8}()"), "win_amd64{}"),
+    (re.compile(r"(?i:mac|macos|darwin|osx-arm64|aarch64-apple-darwin)()"), "macosx_arm64{}"),
 )
-"""How wheels and Docker call the same platforms."""
+"""How wheels, Docker, conda, uv and people call the same platforms."""
 
 
 def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix) -> Environment:
@@ -202,6 +208,16 @@ def _platform_name(asked: str) -> str:
         if found := pattern.fullmatch(asked):
             return name.replace("{}", found[1])
     return asked
+
+
+def assumed_machine(asked: str) -> dict[str, Fact]:
+    """Return system and processor of an assumed platform; nothing for one that cannot be."""
+    name = _platform_name(asked)
+    if name not in PLATFORMS:
+        return {}
+    source = f"--platform {name}"
+    system, machine = (Known(word, source) for word in PLATFORMS[name])
+    return {"host.platform": Known(name, source), "host.os": system, "host.machine": machine}
 
 
 def _platform_facts(asked: str, facts: dict[str, Fact]) -> dict[str, Fact]:

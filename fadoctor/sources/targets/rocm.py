@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _BUILDS = "torch-rocm-builds"
 # libaotriton_v2.so.0.11.1
-_AOTRITON = re.compile(r"libaotriton_v2\.so\.(\d{1,4}(?:\.\d{1,4}){1,3})")
+_AOTRITON = r"libaotriton_v2\.so\.(\d{1,4}(?:\.\d{1,4}){1,3})"
 _OF_HIP = re.compile(r"(?:lib)?torch_hip\.(?:so|dll)")
-_OVERRIDE = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})")
+_OVERRIDE = r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})"
 _STEPS = 16
 
 
@@ -34,7 +34,7 @@ def rocm_facts(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
 
 def gfx_of(override: str) -> str | None:
     """Return gfx90a for ``9.0.10``, as the ROCm runtime reads it; None for what is none."""
-    match = _OVERRIDE.fullmatch(override.strip())
+    match = re.fullmatch(_OVERRIDE, override.strip())
     if match is None:
         return None
     major, minor, step = (int(part) for part in match.groups())
@@ -91,7 +91,7 @@ def _aotriton(facts: Mapping[str, Fact], rows: Rows) -> Fact:
     libraries = facts.get("torch.libraries")
     names = fact_words(libraries) if libraries else ()
     for name in names:
-        if match := _AOTRITON.fullmatch(name):
+        if match := re.fullmatch(_AOTRITON, name):
             return Known(match[1], f"torch/lib/{name}")
     if any(map(_OF_HIP.fullmatch, names)) and not any("aotriton" in name for name in names):
         return Absent("no libaotriton_v2 in torch/lib")

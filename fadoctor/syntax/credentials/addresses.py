@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from fadoctor.syntax.credentials.values import compiled, small, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _REACH = 2_000
 """Longest user with password that is looked for, in characters."""
@@ -67,14 +67,16 @@ _LETTERS = (
     (
         ("ipmitool", "zip", "sqlcmd", "bcp"),
         r"\b(?:ipmitool|unzip|zip|sqlcmd|bcp)\b[^\n]{0,300}?[ \t]-P[ \t]{1,4}",
+        "-P",
     ),
-    (("7z", "rar"), r"\b(?:7za?|7zr|rar|unrar)\b[^\n]{0,300}?[ \t]-p(?=[^\s-])"),
+    (("7z", "rar"), r"\b(?:7za?|7zr|rar|unrar)\b[^\n]{0,300}?[ \t]-p(?=[^\s-])", "-p"),
     (
         ("client", "net"),
         r"\b(?:smbclient|rpcclient|net)\b[^\n]{0,300}?[ \t]-U[ \t]{0,4}[\"']?[^\s%\"']{1,100}%",
+        "-U",
     ),
     (("lftp",), r"\blftp\b[^\n]{0,300}?[ \t]-u[ \t]{1,4}[\"']?[^\s,\"']{1,100},"),
-    (("net",), r"\bnet[ \t]{1,4}use\b[^\n]{0,300}?/user:\S{1,100}[ \t]{1,4}"),
+    (("net use", "net\t", "net  "), r"\bnet[ \t]{1,4}use\b[^\n]{0,300}?/user:\S{1,100}[ \t]{1,4}"),
     (
         ("htpasswd",),
         (
@@ -82,9 +84,11 @@ _LETTERS = (
             r"(?:[ \t]{1,4}[^\s-]\S{0,200}){2}[ \t]{1,4}"
         ),
     ),
-    ((" /p", "\t/p"), r"[ \t]/p(?:ass(?:word)?)?:"),
+    (("/p:", "/pass:", "/password:"), r"[ \t]/p(?:ass(?:word)?)?:"),
 )
 """Command lines that take a password by a letter, each with words without one of which it is none.
+
+Where those words are in most texts, the option comes last: it follows a space.
 
 One at a time: together they are tried at every letter of a text, which takes thirty times as long.
 """
@@ -114,11 +118,16 @@ def secrets_in_addresses(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _behind_letters(text: str) -> Iterator[tuple[int, int]]:
-    for words, pattern in _LETTERS:
-        if any(word in text for word in words):
+    for words, pattern, *option in _LETTERS:
+        if any(word in text for word in words) and _has_any(text, option):
             for found in compiled(pattern + _NO_OPTION).finditer(text):
                 if span := value_at(text, found.end()):
                     yield span
+
+
+def _has_any(text: str, options: Sequence[str]) -> bool:
+    """Return whether one of the options follows a space, or none is named."""
+    return not options or any(f"{space}{each}" in text for each in options for space in " \t")
 
 
 def _up_to(text: str, at: int, pattern: str) -> Iterator[tuple[int, int]]:

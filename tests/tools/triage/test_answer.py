@@ -97,6 +97,26 @@ def test_a_wish_that_quotes_a_message_gets_no_comment(said: str) -> None:
     assert answer(wish.replace(said, "I get")) is not None
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[Feature]: {0}\n\n{1}",
+        "[FEATURE REQUEST] {0}\n\n{1}",
+        "{0}\n\n# \N{ROCKET} Feature\n\n{1}\n\n## Motivation\n\nTo train.",
+        "{0}\n\n### \N{ROCKET} The feature, motivation and pitch\n\n{1}",
+        "{0}\n\n### Feature request\n\n{1}",
+        "{0}\n\n**Is your feature request related to a problem? Please describe.**\n{1}",
+    ],
+)
+def test_a_form_for_wishes_gets_no_comment(form: str) -> None:
+    """A wish for gradients to a bias told which error it got, and was told to install xformers."""
+    message = "RuntimeError: FlashAttention only supports Ampere GPUs or newer."
+    wish = form.format("Gradients for old GPUs", f"I got {message}")
+    assert answer(wish) is None
+    assert answer(wish, asked=True) is not None
+    assert answer(f"Gradients of the feature map\n\nI got {message}") is not None
+
+
 def test_whoever_asked_gets_an_answer() -> None:
     found = answer(OTHER, asked=True)
     assert found is not None

@@ -9,7 +9,7 @@ from fadoctor.model.verdict import Backend, Dtype, Recommendation
 from fadoctor.report.environment_text import with_gpus_alike
 from fadoctor.report.paper import Paper
 from fadoctor.report.style import Style
-from fadoctor.report.words import frameworks_here, pasted_settings, use_text
+from fadoctor.report.words import frameworks_here, pasted_settings, setting_text, use_text
 
 ADVICE = Recommendation(
     Dtype.FP16, Backend.SDPA_EFFICIENT,
@@ -54,6 +54,24 @@ def test_a_server_speaks_alone_and_its_line_is_a_command() -> None:
     line = ("sglang 4.57.1", "--dtype bfloat16 --attention-backend fa3")
     assert pasted_settings(advice, facts) == (line,)
     assert use_text(advice.dtype, advice.backend, facts) == "Use bfloat16 in SGLang"
+
+
+@pytest.mark.parametrize(
+    ("framework", "settings", "line"),
+    [
+        ("axolotl", {"attn_implementation": "sdpa", "fp16": "true"},
+         "attn_implementation: sdpa, fp16: true"),
+        ("ms-swift", {"--attn_impl": "sdpa", "--torch_dtype": "float16"},
+         "--attn_impl sdpa --torch_dtype float16"),
+        ("diffusers", {"pipe.transformer.set_attention_backend": '"native"'},
+         'pipe.transformer.set_attention_backend("native")'),
+    ],
+)  # fmt: skip
+def test_settings_have_the_form_of_their_framework(
+    framework: str, settings: dict[str, str], line: str
+) -> None:
+    """A method of a pipeline was assigned to, and keys of a YAML file stood with "="."""
+    assert setting_text(framework, settings) == line
 
 
 @pytest.mark.parametrize(("width", "count"), [(80, 1), (40, 2)])

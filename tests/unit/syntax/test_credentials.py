@@ -136,3 +136,18 @@ def test_only_tools_that_a_text_names_are_looked_for(monkeypatch: pytest.MonkeyP
         assert [*addresses.secrets_in_addresses(line)]
         assert any(mine in pattern for pattern in used)
         assert not any(other in pattern for pattern in used)
+
+
+def test_words_of_most_texts_alone_compile_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library and a network are in every report; a password by a letter follows an option."""
+    tried: list[str] = []
+
+    def note(pattern: str) -> re.Pattern[str]:
+        tried.append(pattern)
+        return re.compile(pattern)
+
+    monkeypatch.setattr(addresses, "compiled", note)
+    text = "the library of a network client: --python /proc/1, a zip\n"
+    assert hide_credentials(text) == text
+    assert [each for each in tried if r"\b" in each or "/p" in each] == []
+    assert "secret1" not in hide_credentials("unrar x -psecret1 a.rar\n")

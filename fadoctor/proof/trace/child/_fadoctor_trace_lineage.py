@@ -7,7 +7,7 @@ at, and of those only addresses, names and lines are kept: no tensor, no frame.
 from __future__ import annotations
 
 import sys
-from types import MethodWrapperType
+from types import FunctionType, MethodWrapperType
 from typing import Any
 
 import torch
@@ -46,6 +46,9 @@ _CHANGED = (list, torch.nn.Parameter)
 
 _GETTER = MethodWrapperType
 """What an attribute of a tensor is read by: no operation makes a tensor there."""
+_PYTHON = FunctionType
+_OPENED = ("multi_head_attention_forward",)
+"""Functions of Python in torch that modes are told of as one, with projections and attention."""
 _EACH = "_foreach_"
 """Begins the names of operations on lists whose members have nothing to do with each other."""
 
@@ -68,6 +71,8 @@ class Lineage(TorchFunctionMode):
         """Address of a function of torch that is attention -> the function and its entry."""
         self.entered: Any = None
         """Called in place of such a function, whatever name it was called by."""
+        self.opened: Any = None
+        """Calls a function of torch's Python code so that the mode sees what it does."""
         self.held = 0
         """How many backward passes have the mode on the stack, and take it off themselves."""
         self._fault = fault
@@ -78,6 +83,8 @@ class Lineage(TorchFunctionMode):
             return self._backward(*args, **(kwargs or {}))
         if id(func) in self.entries and self.active:
             out = self.entered(func, args, kwargs or {})
+        elif type(func) is _PYTHON and func.__name__ in _OPENED and self.active:
+            out = self.opened(func, args, kwargs or {})
         else:
             out = func(*args, **kwargs) if kwargs else func(*args)
         if self.active:

@@ -44,6 +44,9 @@ class Modes:
         self.mode = mode
         self._local = threading.local()
         self._hook: Any = None
+        self._lock = threading.Lock()
+        self._within = 0
+        self._asker: Any = None
 
     def push(self) -> None:
         """Put the mode at the bottom of this thread's stack, once."""
@@ -115,6 +118,31 @@ class Modes:
                 self._hook = None
 
         self._hook = torch.nn.modules.module.register_module_forward_pre_hook(hook)
+
+    def within(self, blind: Any) -> Any:
+        """Return what calls a function of torch.nn.functional with the mode in place.
+
+        It would tell the mode of itself again: meanwhile it asks `blind` whether to.
+        """
+        owner: Any = torch.nn.functional
+
+        def call(func: Any, args: Any, kwargs: Any) -> Any:
+            with self._lock:
+                self._within += 1
+                if self._within == 1:
+                    self._asker = owner.has_torch_function
+                    setattr(owner, "has_torch_function", blind)
+            _push_mode(self.mode)
+            try:
+                return func(*args, **kwargs)
+            finally:
+                _pop_mode()
+                with self._lock:
+                    self._within -= 1
+                    if not self._within and owner.has_torch_function is blind:
+                        setattr(owner, "has_torch_function", self._asker)
+
+        return call
 
     def blind(self, original: Any) -> Any:
         """Return `has_torch_function` that does not see our mode: fast paths stay fast paths."""

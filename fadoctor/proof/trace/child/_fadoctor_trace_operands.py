@@ -21,7 +21,8 @@ def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
     known = _CALLED.get((id(code), line, name))
     if known is None:
         owner = owner_name(frame) or "self"
-        found = _look_up(tensor, key, frame, owner)
+        said = _WORD.findall(source_of(code, line))
+        found = _look_up(tensor, key, frame, owner, said)
         found = found or _mentioned(tensor, key, where, frame, owner)
         known = keep(_CALLED, (id(code), line, name), (code, found))
     return known[1]
@@ -44,7 +45,9 @@ def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
     return None
 
 
-def _look_up(tensor: Any, key: Any, frame: Any, owner_is: Any) -> Any:
+def _look_up(tensor: Any, key: Any, frame: Any, owner_is: Any, said: Any) -> Any:
+    """Return a name of a tensor or of a view of it: one of those that the line says, else any."""
+    first = ""
     values = frame.f_locals
     owner = values.get(owner_is)
     places = [values]
@@ -55,8 +58,10 @@ def _look_up(tensor: Any, key: Any, frame: Any, owner_is: Any) -> Any:
     for names in places:
         for name, each in list(names.items())[:_MOST]:
             if isinstance(each, torch.Tensor) and (each is tensor or storage_of(each) == key):
-                return name
-    return ""
+                if name in said:
+                    return name
+                first = first or name
+    return first
 
 
 def _mentioned(tensor: Any, key: Any, where: Any, frame: Any, owner: Any) -> Any:
@@ -108,6 +113,7 @@ def _attribute(owner: Any, name: Any) -> Any:
     return next((names[name] for names in places if name in names), None)
 
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6}")
 _ASKED_AT: dict[Any, Any] = {}
 _ASKED = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,6})\.dtype\b")

@@ -115,6 +115,7 @@ class Tracer:
         self.modes.push()
         blind = self.modes.blind(torch.overrides.has_torch_function)
         tell_script(blind, torch.overrides.has_torch_function)
+        self.lineage.opened = self.modes.within(blind)
         for owner in (torch.overrides, torch.autograd):
             if hasattr(owner, "has_torch_function"):
                 self.patches.put(owner, "has_torch_function", blind)

@@ -69,6 +69,23 @@ def test_windows_takes_the_index_of_torch() -> None:
     assert fit({**windows, "gpu[0].compute_capability": "12.0"}, "torch==2.1.0") is None
 
 
+@pytest.mark.parametrize(
+    ("item", "index"),
+    [
+        ("torch==2.5.1+cu121", "cu121"),
+        ("torchvision==0.20.1+cu121", "cu121"),
+        ("torch==2.6.0+rocm6.2.4", "rocm6.2.4"),
+        ("torch==2.6.0", ""),
+    ],
+)
+def test_a_build_with_a_label_is_taken_from_its_index(item: str, index: str) -> None:
+    """Regression: `pip install torch==2.5.1+cu121` finds nothing on PyPI."""
+    found = fit(LINUX, item)
+    assert found is not None
+    assert found.steps[0].index == (index and INDEX + index)
+    assert found.steps[0].items == (item,)
+
+
 @pytest.mark.parametrize("item", ["flash-attn==2.8.3", "torch==2.10.0+cu128", "xformers==0.0.35"])
 def test_a_mac_installs_nothing_of_cuda(item: str) -> None:
     assert fit({"host.os": "macos", "host.platform": "macosx_arm64"}, item) is None

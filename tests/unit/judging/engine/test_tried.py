@@ -61,3 +61,17 @@ def test_patterns_of_the_fix_count_by_themselves() -> None:
 
 def test_shells_python_and_yaml_read_alike() -> None:
     assert plainly("a[\"b\"] = 'c'") == plainly("a b: c") == "a b=c"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_done"),
+    [
+        ("Otherwise, install torch and re-run with `--no-build-isolation`.", False),
+        ("hint: consider adding --no-build-isolation", False),
+        ("pip install flash-attn --no-build-isolation", True),
+        ("I ran it again with --no-build-isolation, in vain", True),
+    ],
+)
+def test_what_a_program_advises_is_not_tried(line: str, *, is_done: bool) -> None:
+    template = FixTemplate("a", "A", (), tried=("--no-build-isolation",))
+    assert is_tried(template, None, [line]) is is_done

@@ -350,6 +350,31 @@ def test_a_program_that_is_not_named_has_options_of_its_own(knowledge: Knowledge
     assert "USE_FLASH_ATTENTION=false" in named.fixes[0].steps[0].text
 
 
+def test_what_a_program_proposes_twice_was_not_tried_either(knowledge: Knowledge) -> None:
+    """A title repeats how the message begins; the proposal is in the message alone."""
+    message = (
+        "MoonModel does not support an attention implementation through "
+        "torch.nn.functional.scaled_dot_product_attention yet."
+    )
+    proposal = 'load your model with the argument `attn_implementation="eager"` meanwhile.'
+    log = f"# {message}\n\nValueError: {message} If this is a bug, {proposal}\n"
+    [finding] = explained(knowledge, log).findings
+    assert finding.fixes[0].id == "use-eager"
+    tried = explained(knowledge, f"{log}model = load(attn_implementation='eager')\n").findings[0]
+    assert tried.fixes[0].id != "use-eager"
+
+
+def test_a_name_that_all_releases_have_calls_for_the_package_again(knowledge: Knowledge) -> None:
+    log = (
+        'File "/home/ada/nodes/describe.py", line 3, in <module>\n'
+        "ImportError: cannot import name 'pipeline' from 'transformers' "
+        "(/opt/venv/lib/python3.11/site-packages/transformers/__init__.py)\n"
+    )
+    [finding] = explained(knowledge, log).findings
+    assert "its files are damaged" in finding.message
+    assert [fix.id for fix in finding.fixes] == ["reinstall"]
+
+
 def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(
     knowledge: Knowledge,
 ) -> None:

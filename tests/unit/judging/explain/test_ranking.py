@@ -120,6 +120,13 @@ def test_lines_that_a_narrow_terminal_wrapped(read: Callable[[str], Reading]) ->
     assert [line.number for line in cause.lines] == [1, 2]
 
 
+def test_a_blank_line_ends_what_a_terminal_wrapped(read: Callable[[str], Reading]) -> None:
+    """An error, and below it a command that helped, were put together as one message."""
+    log = "TypeError: expected string or bytes-like object\n\nThis is how I go on:\n\n{}\n"
+    assert read(log.format("!pip install xformers")).ranked.causes == ()
+    assert read(log.format("pip install -U xformers")).ranked.causes == ()
+
+
 def test_lines_that_a_terminal_cut_inside_words(read: Callable[[str], Reading]) -> None:
     before = f"{'x' * 50} RuntimeError: query and key must have the sa"
     log = f"{before}\nme dtype\n{'z' * len(before)}\nend\n"

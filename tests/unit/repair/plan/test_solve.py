@@ -120,6 +120,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
 
 # Trying every state with kernels of the Hub takes minutes.
 @pytest.mark.long
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", [each for each in CASES if "Hub" not in each])
 def test_no_state_is_cheaper(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     environment, wishes = CASES[name]

@@ -6,6 +6,7 @@ import pytest
 
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.cost import Cost
+from fadoctor.repair.plan.shortfall import FAILS
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.worth import worthwhile
 from tests.states.starts import start
@@ -35,3 +36,10 @@ def test_what_was_asked_for_is_done() -> None:
     made = problem(start("torch of another index", GPU), want=("flash-attn",))
     found = worthwhile(made, Solution((CHOICE,), Cost(errors=1, lost=1)))
     assert found.changes
+
+
+def test_nothing_comes_that_was_asked_for_where_no_backend_would_work() -> None:
+    made = problem(start("torch of another index", GPU), want=("flash-attn",))
+    all_fail = Cost(errors=1, missed=FAILS[0] * len(made.wishes.cells))
+    assert not worthwhile(made, Solution((CHOICE,), all_fail)).changes
+    assert worthwhile(made, Solution((CHOICE,), Cost(missed=all_fail.missed))).changes

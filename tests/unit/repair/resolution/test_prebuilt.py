@@ -213,3 +213,17 @@ def test_of_an_old_release_that_never_asks_for_a_file_it_is_known(tmp_path: Path
     assert found.planned.environment.fact("flash_attn.wheel.prebuilt") == Known(
         value=False, source="matrix flash-attn-wheels"
     )
+
+
+@pytest.mark.parametrize(("release", "is_told"), [("2.5.8", True), ("2.7.4.post1", False)])
+def test_of_an_unknown_python_it_is_told_where_none_has_a_file(
+    tmp_path: Path, release: str, *, is_told: bool
+) -> None:
+    text = (
+        "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+        "RUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124\n"
+        f"RUN pip install flash-attn=={release} --no-build-isolation\n"
+    )
+    found = findings(judged(tmp_path, text, "A100", "580.65"))
+    assert ("build-nvcc-missing" in found) is is_told
+    assert ("prebuilt-wheel-missing" in found) is is_told

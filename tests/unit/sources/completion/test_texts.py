@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.fact import Known, Unknown
-from tests.unit.sources.pasted.reading import read_environment
+from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.sources.logs.pasted_text import read_text
+from fadoctor.sources.targets.overlay import assumed_machine
+from tests.unit.sources.pasted.reading import read_environment, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
@@ -101,3 +103,41 @@ def test_dependencies_in_json_are_read() -> None:
     assert isinstance(found, Known)
     assert found.value == "2.6.0+cu124"
     assert not isinstance(fact(text, "xformers.version"), Known)
+
+
+LIST = """Package      Version
+------------ -------
+accelerate   1.12.0
+torch        {}
+torchvision  0.24.1
+transformers 4.57.1
+"""
+
+
+def test_the_rocm_of_a_label_is_known() -> None:
+    hip = fact(LIST.format("2.9.1+rocm6.4"), "torch.hip")
+    assert isinstance(hip, Known)
+    assert hip.value == "6.4"
+
+
+@pytest.mark.parametrize("label", ["cu128", "cpu"])
+def test_torch_with_another_label_has_no_rocm(label: str) -> None:
+    assert isinstance(fact(LIST.format(f"2.9.1+{label}"), "torch.hip"), Absent)
+
+
+@pytest.mark.parametrize(
+    ("platform", "build"),
+    [("", "pypi"), ("linux_x86_64", "pypi"), ("win_amd64", "cpu"), ("linux_aarch64", "cpu")],
+)
+def test_a_list_is_completed_for_the_platform_that_is_assumed(platform: str, build: str) -> None:
+    data = LIST.format("2.9.1").encode()
+    found = read_text(data, "paste", shipped(), machine=assumed_machine(platform))
+    assert found.fact("torch.build") == Known(build, found.fact("torch.build").source)
+
+
+def test_a_platform_that_the_text_names_stays_until_the_overlay() -> None:
+    data = ("OS: Microsoft Windows 11 Pro\n" + LIST.format("2.9.1")).encode()
+    found = read_text(data, "paste", shipped(), machine=assumed_machine("linux_x86_64"))
+    system = found.fact("host.os")
+    assert isinstance(system, Known)
+    assert system.value == "windows"

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+ONETRAINER = """{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_model_name": "b",
+"train_dtype": "BFLOAT_16", "weight_dtype": "FLOAT_32", "transformer": {"weight_dtype": "NFLOAT_4"}}
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "framework", "dtype"),
     [
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
          "bf16"),
         ("a.yml", "pipe-parallel-size: 1\nnum-layers: 2\nfp16: {enabled: true}\n", "gpt-neox",
          "fp16"),
+        ("a.json", ONETRAINER, "onetrainer", "bf16"),
     ],
 )  # fmt: skip
 def test_frameworks_by_their_keys(name: str, text: str, framework: str, dtype: str) -> None:
@@ -84,6 +90,10 @@ def test_what_is_saved_is_not_what_is_computed() -> None:
         ("xformers: true\n", "attention", "xformers"),
         ("optimization_dtype: bfloat16\n", "weights_dtype", "bf16"),
         ("amp_dtype: float16\n", "autocast", "fp16"),
+        ("flash_attn: true\n", "attention", "flash_attention_2"),
+        ("sage_attn: true\n", "attention", "sageattention"),
+        ("attn_mode: sageattn\n", "attention", "sageattention"),
+        ("attn_mode: FLASH\n", "attention", "flash_attention_2"),
     ],
 )
 def test_keys_of_any_file(text: str, name: str, value: str) -> None:
@@ -161,3 +171,11 @@ def test_a_precision_of_storage_is_known_and_decides_nothing() -> None:
     text = "precision: float8_e4m3fn\n"
     assert read(text).notes == ("train.yaml: recognised: line 1",)
     assert not facts(text).keys() & {"autocast", "weights_dtype"}
+
+
+def test_an_autocast_in_float32_is_none() -> None:
+    assert "autocast" not in facts("amp_dtype: float32\nattn_mode: flash\n")
+
+
+def test_a_switch_with_a_name_says_nothing() -> None:
+    assert "attention" not in facts("flash_attn: fa9\namp_dtype: float16\n")

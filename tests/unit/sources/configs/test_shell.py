@@ -374,3 +374,35 @@ def test_what_each_branch_says_holds_whichever_runs(other: str, dtype: str) -> N
 def test_pairs_in_one_word(arguments: str) -> None:
     found = facts(("run.sh", f"lm_eval --model hf {arguments}\n"))
     assert found["weights_dtype"] == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("flash_2", "flash_attention_2"),
+        ("flash_attn", "flash_attention_2"),
+        ("sdpa", "sdpa"),
+        ("xformers", "xformers"),
+    ],
+)
+def test_a_script_may_have_names_of_its_own_for_attention(name: str, meant: str) -> None:
+    found = script(
+        f"torchrun mine.py --model_name_or_path a --attn_implementation {name} --bf16 1\n"
+    )
+    assert found["attention"] == meant
+
+
+@pytest.mark.parametrize(
+    ("option", "attention"),
+    [
+        ("--use-sage-attention", "sageattention"),
+        ("--use-flash-attention", "flash_attention_2"),
+        ("--use-pytorch-cross-attention", "sdpa"),
+    ],
+)
+def test_a_batch_file_that_starts_comfyui(option: str, attention: str) -> None:
+    line = (
+        f".\\python_embeded\\python.exe -s ComfyUI\\main.py --windows-standalone-build {option}\n"
+    )
+    found = facts(("run_nvidia_gpu.bat", f"@echo off\n{line}pause\n"))
+    assert (found["framework"], found["attention"]) == ("comfyui", attention)

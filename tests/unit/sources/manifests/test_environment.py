@@ -39,11 +39,12 @@ CU128 = "https://download.pytorch.org/whl/cu128"
 def planned(
     folder: Path, *texts: str, overlays: tuple[str, ...] = (), **host: object
 ) -> Environment:
-    """Return the environment of some files: a lock where the text begins like one."""
+    """Return the environment of some files: a lock or a Dockerfile where the text begins so."""
     manifests = []
     for index, text in enumerate(texts):
         (folder / str(index)).mkdir(exist_ok=True)
         name = "uv.lock" if text.startswith("version =") else "requirements.txt"
+        name = "Dockerfile" if text.startswith("FROM ") else name
         (folder / str(index) / name).write_text(text)
         manifests.append(read_manifest(str(folder / str(index) / name)))
     facts = HOST | {name.replace("__", "."): value for name, value in host.items()}

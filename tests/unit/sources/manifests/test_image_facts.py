@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
@@ -81,3 +83,46 @@ def test_the_build_of_condas_torch_says_its_cuda() -> None:
 def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
     text = "dependencies:\n- pytorch-cuda=12.1\n- pip:\n  - torch>=2.4\n"
     assert facts_of(read_environment(given(text)))["torch.cuda"] is Unknown
+
+
+@pytest.mark.parametrize(
+    ("image", "package", "version"),
+    [
+        ("lmsysorg/sglang:v0.5.2", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-cu128-b200", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-cu129-amd64-dev", "sglang", "0.5.2"),
+        ("lmsysorg/sglang:v0.5.2-rocm700-mi35x", "sglang", Unknown),
+        ("vllm/vllm-openai:v0.11.0-x86_64", "vllm", "0.11.0"),
+        ("vllm/vllm-openai:v0.12.0-cu130", "vllm", "0.12.0"),
+        ("vllm/vllm-openai:nightly-abc", "vllm", Unknown),
+    ],
+)
+def test_a_tag_with_more_than_a_version(image: str, package: str, version: object) -> None:
+    assert facts_of(read(given(f"FROM {image}\n")))[f"{package}.version"] == version
+
+
+RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (RUNTIME, False),
+        (f"{RUNTIME}RUN apt-get update && apt-get install -y python3-pip git\n", False),
+        (
+            f"{RUNTIME}RUN pip install torch --index-url https://download.pytorch.org/whl/cu124\n",
+            False,
+        ),
+        ("FROM pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime\n", False),
+        (f"{RUNTIME}RUN apt-get install -y cuda-nvcc-12-4\n", Unknown),
+        (f"{RUNTIME}RUN conda install -y x\n", Unknown),
+        (f"{RUNTIME}COPY install.sh .\nRUN bash install.sh\n", Unknown),
+        (f"FROM a AS b\n{RUNTIME}COPY --from=b /usr/local /usr/local\n", Unknown),
+        ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", Unknown),
+        ("FROM mine/train:latest\n", Unknown),
+    ],
+)
+def test_an_image_without_nvcc(text: str, said: object) -> None:
+    facts = facts_of(read(given(text)))
+    assert facts["toolkit.in_image"] == said
+    assert (facts["toolkit.count"] == 0) is (said is False)

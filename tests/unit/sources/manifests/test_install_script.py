@@ -188,3 +188,20 @@ def test_each_command_has_a_number_of_its_own() -> None:
     )
     found = {each.name: each.command for each in script(text).requirements}
     assert found == {"torch": 1, "vllm": 2, "einops": 2, "triton": 0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "said=$(pip install torch==2.6.0 2>&1)\n",
+        'export SAID="$(uv pip install torch==2.6.0)"\n',
+        'quiet() {\n  local said\n  said=$(pip install "$@") || exit 1\n}\nquiet torch==2.6.0\n',
+    ],
+)
+def test_what_a_variable_takes_is_run_as_well(text: str) -> None:
+    assert wanted(script(text)) == {"torch": "==2.6.0"}
+
+
+def test_what_is_only_asked_for_installs_nothing() -> None:
+    text = "pip install xformers\nhere=$(pip show torch)\nnext=$(echo uv; cat x)\n"
+    assert wanted(script(text)) == {"xformers": ""}

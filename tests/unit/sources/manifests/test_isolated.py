@@ -25,6 +25,18 @@ CONDA = (
 )
 
 
+POETRY = "[tool.poetry.dependencies]\ntorch = '2.6.0'\nflash-attn = '2.6.3'\n"
+LOCKED = """[[package]]
+name = "torch"
+version = "2.6.0"
+{0}
+[[package]]
+name = "flash-attn"
+version = "2.6.3"
+{0}"""
+UV_LOCKED = "version = 1\n\n" + LOCKED.format('source = { registry = "https://pypi.org/simple" }\n')
+
+
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
@@ -33,12 +45,8 @@ CONDA = (
         ("requirements.txt", "torch\ngit+https://github.com/a/f.git#egg=flash-attn\n", 2),
         ("pyproject.toml", PROJECT, 4),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['apex']\n", 4),
-        (
-            "pyproject.toml",
-            "[tool.poetry.dependencies]\ntorch = '2.6.0'\nflash-attn = '2.6.3'\n",
-            3,
-        ),
-        ("pyproject.toml", f"{PROJECT}[tool.pdm]\n", 4),
+        ("pyproject.toml", f"{POETRY}[tool.uv]\n", 3),
+        ("pyproject.toml", f"{PROJECT}[tool.uv]\n".replace("torch==2.6.0", "peft"), 4),
         ("pixi.toml", "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n", 3),
         ("environment.yml", CONDA, 5),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0 flash-attn==2.7.4.post1\n", 2),
@@ -65,6 +73,9 @@ def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> 
         ("requirements.txt", f"torch==2.7.1\nflash-attn @ {OFFICIAL}\n"),
         ("requirements.txt", f"--extra-index-url https://wheels.example.org/simple\n{PINS}"),
         ("requirements.txt", f"--no-build-isolation\n{PINS}"),
+        ("requirements.txt", "flash-attn\n"),
+        ("requirements.txt", "transformers\nflash-attn\n"),
+        ("requirements.txt", "--no-build-isolation\naccelerate\nflash-attn\n"),
         ("requirements.txt", "torch\nflash-attn; sys_platform == 'win32'\n"),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['flash_attn']\n"),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation = true\n"),
@@ -112,6 +123,9 @@ STEPS = "pip install torch==2.6.0\npip install {}flash-attn==2.7.4.post1\n"
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
+        ("requirements.txt", "accelerate\nflash-attn>=2.4.3\nvllm\n", 2),
+        ("requirements.txt", "xformers\nflash-attn\n", 2),
+        ("pyproject.toml", PROJECT.replace("torch==2.6.0", "peft"), 4),
         ("install.sh", STEPS.format(""), 2),
         ("install.sh", "pip install -U pip wheel\n" + STEPS.format(""), 3),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0\nRUN pip install flash-attn\n", 3),
@@ -152,3 +166,52 @@ def test_uv_is_told_by_a_variable_of_the_script(tmp_path: Path) -> None:
     assert value(of_file(tmp_path, "install.sh", text), ISOLATED) != {}
     text = "export UV_NO_BUILD_ISOLATION=1\n" + text
     assert value(of_file(tmp_path, "install.sh", text), ISOLATED) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tool"),
+    [
+        ("pyproject.toml", POETRY, "Poetry"),
+        ("poetry.lock", LOCKED.format("optional = false\n"), "Poetry"),
+        ("pyproject.toml", f"{PROJECT}[tool.pdm]\n", "PDM"),
+        ("pdm.lock", LOCKED.format('groups = ["default"]\n'), "PDM"),
+    ],
+)
+def test_a_tool_with_ways_of_its_own(tmp_path: Path, name: str, text: str, tool: str) -> None:
+    found = of_file(tmp_path, name, text)
+    said = value(found, ISOLATED)
+    assert isinstance(said, dict)
+    assert list(said) == ["flash-attn"]
+    assert value(found, ISOLATED_KIND) == tool
+
+
+def test_a_lock_with_wheels_builds_nothing(tmp_path: Path) -> None:
+    text = (
+        LOCKED.format("") + 'files = [{file = "flash_attn-2.6.3-cp311-cp311-linux_x86_64.whl"}]\n'
+    )
+    assert value(of_file(tmp_path, "poetry.lock", text), ISOLATED) == {}
+
+
+@pytest.mark.parametrize(
+    ("beside", "names"),
+    [
+        ({}, []),
+        ({"pyproject.toml": PROJECT}, ["flash-attn"]),
+        ({"pyproject.toml": f"{PROJECT}[tool.uv]\nno-build-isolation = true\n"}, []),
+        ({"pyproject.toml": PROJECT, "uv.toml": "no-build-isolation = true\n"}, []),
+    ],
+)
+def test_a_lock_of_uv_heeds_the_project(
+    tmp_path: Path, beside: dict[str, str], names: list[str]
+) -> None:
+    for name, text in beside.items():
+        (tmp_path / name).write_text(text)
+    said = value(of_file(tmp_path, "uv.lock", UV_LOCKED), ISOLATED)
+    assert isinstance(said, dict)
+    assert list(said) == names
+
+
+def test_a_lock_of_pdm_heeds_its_settings(tmp_path: Path) -> None:
+    (tmp_path / "pdm.toml").write_text("build_isolation = false\n")
+    text = LOCKED.format('groups = ["default"]\n')
+    assert value(of_file(tmp_path, "pdm.lock", text), ISOLATED) == {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+import threading
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +14,14 @@ from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.processes.command import Command, Ending, Result
-from fadoctor.sources.probes import PROBES
+from fadoctor.sources.probes import PROBES, WAITING, import_path
 from fadoctor.sources.probes.collect import collect
+from fadoctor.sources.probes.import_path import list_names
 from fadoctor.sources.probes.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 TARGET = Target("environment", "/x", "test")
 
@@ -26,8 +30,8 @@ def refuse(_: Command) -> Result:
     return Result(Ending.NOT_STARTED, 0, "", "no processes in this test", 0)
 
 
-def world(**changes: Any) -> World:
-    return World(TARGET, {}, refuse, "linux", **changes)
+def world(run: Callable[[Command], Result] = refuse, **changes: Any) -> World:
+    return World(TARGET, {}, run, "linux", **changes)
 
 
 @pytest.fixture
@@ -65,6 +69,65 @@ def test_a_broken_probe_leaves_its_facts_unknown(plant: Callable[[str, Any], str
     assert isinstance(glibc, Unknown)
     assert glibc.reason == "the probe host broke: ZeroDivisionError: no?[31m luck"
     assert not isinstance(found.fact("driver.library"), Unknown)
+
+
+@pytest.mark.parametrize("with_threads", [True, False])
+def test_only_what_waits_for_programs_has_a_thread(
+    plant: Callable[[str, Any], str], monkeypatch: pytest.MonkeyPatch, *, with_threads: bool
+) -> None:
+    """Threads that read files would only take the interpreter's lock from each other."""
+    order: list[tuple[str, bool]] = []
+
+    here = threading.current_thread()
+
+    def probe_of(name: str) -> Any:
+        def probe(_world: World, _facts: Any) -> dict[str, Any]:
+            order.append((name, threading.current_thread() is here))
+            return {}
+
+        return probe
+
+    if not with_threads:
+        monkeypatch.setattr("fadoctor.processes.beside.start_thread", lambda *_: None)
+    probes = {
+        "files": (plant("planted_files", probe_of("files")), ()),
+        "more": (plant("planted_more", probe_of("more")), ("files",)),
+        "program": (plant("planted_program", probe_of("program")), ("files",)),
+    }
+    collect(world(), probes, {"program"})
+    assert sorted(order) == [("files", True), ("more", True), ("program", not with_threads)]
+    assert order[0][0] == "files"
+
+
+@pytest.mark.parametrize("name", sorted(PROBES.keys() - WAITING - {"interpreter"}))
+def test_a_probe_that_does_not_wait_starts_no_program(name: str) -> None:
+    """That of the interpreter asks as well; it was answered before."""
+    asked: list[Command] = []
+
+    def note(command: Command) -> Result:
+        asked.append(command)
+        return refuse(command)
+
+    importlib.import_module(PROBES[name][0]).probe(world(run=note), {})
+    assert asked == []
+
+
+def test_the_import_path_is_listed_once_for_all_probes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    listed: list[str] = []
+
+    def note(folder: str, limit: int) -> tuple[tuple[str, ...], str]:
+        listed.append(folder)
+        return list_names(folder, limit)
+
+    monkeypatch.setattr(import_path, "list_names", note)
+    site = str(tmp_path)
+    target = Target("site-packages", site, "test", None, (site,), {"site": site})
+    collect(World(target, {}, refuse, "linux"))
+    assert listed == [site]
+    collect(World(target, {}, refuse, "linux"))
+    assert listed == [site, site]
 
 
 def test_nothing_is_said_of_configurations_and_everything_is_sorted() -> None:

@@ -241,6 +241,14 @@ def test_an_assumed_platform(matrix: Matrix, name: str) -> None:
         ("macosx_14_0_arm64", "macosx_arm64"),
         ("linux/amd64", "linux_x86_64"),
         ("linux/arm64", "linux_aarch64"),
+        ("linux-64", "linux_x86_64"),
+        ("aarch64-unknown-linux-gnu", "linux_aarch64"),
+        ("windows", "win_amd64"),
+        ("Windows", "win_amd64"),
+        ("win-64", "win_amd64"),
+        ("x86_64-pc-windows-msvc", "win_amd64"),
+        ("macos", "macosx_arm64"),
+        ("osx-arm64", "macosx_arm64"),
     ],
 )
 def test_a_platform_as_wheels_and_docker_call_it(matrix: Matrix, asked: str, name: str) -> None:
