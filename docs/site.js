@@ -13,6 +13,14 @@ if (box) {
 }
 // The theme's dialog has no name for those who do not see it.
 document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");
+// The theme wraps the copy button of every code block in a landmark for navigation: it is none.
+// A table that is scrolled on a phone is scrolled by keys, too.
+const plain = () => {
+  document.querySelectorAll("nav.md-code__nav:not([role])").forEach((each) => each.setAttribute("role", "none"));
+  document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])").forEach((each) => each.setAttribute("tabindex", "0"));
+};
+new MutationObserver(plain).observe(document.body, { childList: true, subtree: true });
+plain();
 // The search splits Chinese words by itself. Kana and Hangul are told apart here, as they are in the index.
 const told = /[\u3040-\u30ff\uac00-\ud7af]/g;
 const post = Worker.prototype.postMessage;

@@ -162,7 +162,49 @@ UV = """\
   `-> Call to `setuptools.build_meta:__legacy__.build_wheel` failed (exit status: 1)
       ModuleNotFoundError: No module named 'torch'
 """
+SERVE = """\
+#!/bin/sh
+vllm serve mistralai/Mistral-7B-Instruct-v0.3 --dtype bfloat16 --max-model-len 8192
+"""
+SWIFT = """\
+CUDA_VISIBLE_DEVICES=0 swift sft --model Qwen/Qwen2.5-7B-Instruct --train_type lora \\
+    --attn_impl flash_attn --torch_dtype bfloat16 --dataset AI-ModelScope/alpaca-gpt4-data-en
+"""
+PIPELINE = """\
+import torch
+from diffusers import FluxPipeline
+
+pipe = FluxPipeline.from_pretrained("black-forest-labs/FLUX.1-dev", torch_dtype=torch.bfloat16)
+pipe.transformer.set_attention_backend("flash")
+pipe.to("cuda")
+"""
+FRENCH = """\
+C:\\ComfyUI> pip install flash-attn --no-build-isolation
+Building wheel for flash-attn (setup.py) ... error
+'nvcc' n'est pas reconnu en tant que commande interne
+ou externe, un programme ex\u00e9cutable ou un fichier de commandes.
+"""
+POD = """\
+Warning  Failed  12s  kubelet  Error: failed to create containerd task: OCI runtime create failed: \
+error running prestart hook #0: exit status 1, stderr: Auto-detected mode as 'legacy'
+nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open \
+shared object file: no such file or directory: unknown
+"""
 OTHERS = {
+    "vllm-on-a-v100": Person(
+        ("check", "--no-smoke", "--gpu", "V100", "--config", "serve.sh"), 1,
+        ("bfloat16", "--dtype half"), (("serve.sh", SERVE),)),
+    "swift-fine-tuner": Person(
+        ("check", "--no-smoke", "--gpu", "T4", "--config", "sft.sh"), 1,
+        ("T4", "--attn_impl sdpa --torch_dtype float16"), (("sft.sh", SWIFT),)),
+    "diffusers-on-a-2060": Person(
+        ("check", "--no-smoke", "--gpu", "RTX 2060", "--config", "flux.py"), 1,
+        ("RTX 2060", 'set_attention_backend("native"), torch_dtype=torch.float16'),
+        (("flux.py", PIPELINE),)),
+    "windows-in-french": Person(
+        ("explain", "pip.log"), 1, ("finds no nvcc", "wheel"), (("pip.log", FRENCH),)),
+    "pod-without-a-driver": Person(
+        ("explain", "pod.log"), 1, ("driver",), (("pod.log", POD),)),
     "amd-comfyui": Person(
         ("explain", "a.log"), 1, ("7900 XTX", "built for ROCm", "/rocm"), (("a.log", AMD),)),
     "axolotl-t4": Person(

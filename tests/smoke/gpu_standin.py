@@ -7,12 +7,21 @@ torch's aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (2.11); values are 
 from __future__ import annotations
 
 import importlib
+import sys
+import time
 import types
 import warnings
 from typing import Any
 
 SPELLED = {"torch.bfloat16": "c10::BFloat16", "torch.float16": "c10::Half"}
 SET = {True: "{Half, BFloat16}", False: "{Half, Float}"}
+
+
+DONATED = (
+    "This backward function was compiled with non-empty donated buffers which requires "
+    "create_graph=False and retain_graph=False."
+)
+"""What torch says of a compiled backward whose graph is to be kept: runtime_wrappers.py of 2.6."""
 
 
 def install(name: str, major: int, minor: int) -> None:
@@ -38,6 +47,50 @@ def give_facts(torch: Any, name: str, major: int, minor: int) -> None:
     }  # fmt: skip
     for each, value in facts.items():
         setattr(torch.cuda, each, lambda *_, value=value, **__: value)
+
+
+def let_time(folder: str, accident: str = "") -> None:
+    """Let a smaller shape be timed by events that never lie far apart; `folder` has the scripts.
+
+    An accident is what goes wrong then: ``memory`` of that shape, or ``events``.
+    """
+    torch: Any = importlib.import_module("torch")
+    torch.cuda.reset_peak_memory_stats = lambda *_: None
+    torch.cuda.max_memory_allocated = lambda *_: 7 << 20
+    torch.cuda.Event = event_of("CUDA error: an illegal memory access" * (accident == "events"))
+    made = torch.Generator
+
+    class Generator:  # torch's own annotations take a class
+        def __new__(cls, device: Any = "cpu") -> Any:
+            if is_gpu(device) and accident == "memory":  # the first that is made for a timing
+                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+            return made("cpu")
+
+    torch.Generator = Generator
+    sys.path.append(folder)
+    tested: Any = importlib.import_module("_fadoctor_attention")
+    tested.SPEED_BATCH, tested.SPEED_HEADS = 1, 2
+
+
+def event_of(problem: str) -> Any:
+    """Return the class of events; one with a problem raises it where it is waited for."""
+
+    class Event:
+        def __init__(self, *, enable_timing: bool) -> None:
+            assert enable_timing
+            self.at = 0.0
+
+        def record(self) -> None:
+            self.at = time.perf_counter() * 1000
+
+        def synchronize(self) -> None:
+            if problem:
+                raise RuntimeError(problem)
+
+        def elapsed_time(self, end: Any) -> float:
+            return float(end.at - self.at)
+
+    return Event
 
 
 def move_to_cpu(torch: Any) -> None:
@@ -89,6 +142,8 @@ def kernel_of(torch: Any, name: str) -> Any:
         return out.detach().to(q.dtype)
 
     def backward(ctx: Any, gradient: Any) -> Any:
+        if name == "FlexAttention" and torch._C._autograd._get_current_graph_task_keep_graph():
+            raise RuntimeError(DONATED)
         given, out = ctx.kept
         found = torch.autograd.grad(out, given, gradient.float())
         return (*(each.to(dtype) for each, dtype in zip(found, ctx.dtypes, strict=True)), None)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from fadoctor.model.smoke import CellKey
+from fadoctor.model.smoke import CellKey, SmokeCell
 from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.run import run
+from fadoctor.proof.smoke import child
 from fadoctor.proof.smoke.choice import CUDA, CellChoice, CellsRequest, Chosen
 from fadoctor.proof.smoke.parent import run_smoke
 from tests.smoke.smoke_recordings import HALVES, TARGET, judge
@@ -23,6 +24,7 @@ from tests.tools.gpu_transcripts import GPUS, Gpu, takes
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
+CHILD = Path(child.__file__).parent
 BACKENDS = (Backend.SDPA_FLASH, Backend.SDPA_EFFICIENT, Backend.SDPA_CUDNN, Backend.SDPA_MATH)
 SITE = """
 import sys
@@ -34,6 +36,8 @@ if any(word.endswith("_fadoctor_worker.py") for word in words):
     if {more}:
         import modules_standin, torch
         modules_standin.install(torch, ({major}, {minor}))
+    if {timing!r}:
+        gpu_standin.let_time(*{timing!r})
     sys.path.remove({folder!r})
 """
 
@@ -68,10 +72,13 @@ def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gp
     ]
 
 
-def put_in_place(folder: Path, gpu: Gpu, *, more: bool = False) -> None:
+def put_in_place(
+    folder: Path, gpu: Gpu, *, more: bool = False, timing: tuple[str, ...] = ()
+) -> None:
     major, _, minor = gpu.capability.partition(".")
     here = str(Path(__file__).parent)
-    text = SITE.format(folder=here, name=gpu.name, major=major, minor=minor, more=more)
+    text = SITE.format(folder=here, name=gpu.name, major=major, minor=minor, more=more,
+                       timing=timing)  # fmt: skip
     (folder / "sitecustomize.py").write_text(text)
 
 
@@ -162,6 +169,43 @@ def test_what_torch_compiles_and_activates_answers_as_on_each_gpu(tmp_path: Path
     assert {cell.backend for cell in passed} == {
         backend for backend in COMPILED if gpu.capability in ACTIVE.get(backend, {gpu.capability})
     }
+
+
+TIMED = (Backend.SDPA_FLASH, Backend.FLEX)
+
+
+def timed(folder: Path, accident: str = "") -> dict[Backend, SmokeCell]:
+    """Return a cell of torch's own kernel and one of a compiled one, each with its timing."""
+    gpu = next(gpu for gpu in GPUS if gpu.modern)
+    put_in_place(folder, gpu, more=True, timing=(str(CHILD), accident))
+    cells = tuple(CellKey(backend, Dtype.FP16, "causal") for backend in TIMED)
+    choice = CellChoice(CellsRequest(device="all"), "cuda", {CUDA: Chosen(cells)}, {})
+    environ = {**os.environ, "PYTHONPATH": str(folder)}
+    found = run_smoke(TARGET, environ, run, choice, judge())
+    assert {cell.measured for cell in found.cells} == {Measured.PASSED}, found.cells
+    return {cell.backend: cell for cell in found.cells}
+
+
+def test_a_compiled_backward_that_gives_its_buffers_away_is_timed(tmp_path: Path) -> None:
+    for cell in timed(tmp_path).values():
+        assert [note for note in cell.notes if note.startswith("not timed")] == []
+        assert cell.speed is not None
+        assert cell.speed.forward_ms > 0
+        assert cell.speed.backward_ms is not None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("accident", "note"),
+    [
+        ("memory", "not timed: OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
+        ("events", "not timed: RuntimeError: CUDA error: an illegal memory access"),
+    ],
+)
+def test_a_timing_that_fails_on_a_gpu_is_a_note(tmp_path: Path, accident: str, note: str) -> None:
+    for cell in timed(tmp_path, accident).values():
+        assert (cell.notes, cell.speed) == ((note,), None)
+        assert set(cell.errors) == {"out", "dq", "dk", "dv"}
 
 
 EXITS = {("h200", "sdpa-flash"): 0, ("t4", "sdpa-flash"): 3, ("t4", "sdpa-efficient"): 0}

@@ -47,7 +47,7 @@ def facts(
     redact: showing.Redact = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Print everything that was read, as JSON: what a bug report should contain."""
+    """Print everything that fadoctor reads, as JSON for a bug report."""
     from fadoctor.interfaces.cli.person import Person
     from fadoctor.interfaces.cli.terminal import log_to_stderr
     from fadoctor.interfaces.commands.facts import facts as read

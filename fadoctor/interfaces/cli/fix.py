@@ -106,7 +106,7 @@ def fix(
     verbose: showing.PlanVerbose = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Plan the smallest change that repairs the environment; it is proved before it is shown."""
+    """Plan the smallest change that repairs the environment, and check its result first."""
     from fadoctor.interfaces.cli import apply
     from fadoctor.interfaces.cli import undo as way_back
     from fadoctor.interfaces.cli.terminal import log_to_stderr

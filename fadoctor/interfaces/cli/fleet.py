@@ -26,7 +26,7 @@ def fleet(
         list[str],
         typer.Argument(
             metavar="[FILES|DIRS|-]...",
-            help="Records or reports that nodes wrote, in any mixture; - is standard input, the "
+            help="Records or reports that nodes wrote, mixed as you like; - is standard input, the "
             "default. `diff A B` compares two of them.",
             show_default=False,
         ),
@@ -115,7 +115,7 @@ def fleet(
             "--timeout",
             metavar="SECONDS",
             min=1,
-            help="How long a node may take; with --slurm, longer than the first one.",
+            help="How long a node may take; with --slurm, how much longer than the first one.",
             rich_help_panel=_ENGINE,
         ),
     ] = 60,

@@ -124,7 +124,7 @@ def show(
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources.
 
-    With --facts: why it is found for them, or why not; --gpu and --driver assume others.
+    With --facts: whether the rule applies to them, and why. --gpu and --driver assume others.
     """
     from fadoctor.interfaces.commands.examine import is_retired, no_such_rule
     from fadoctor.judging.engine.suite import load_suite
@@ -208,7 +208,7 @@ def schema(
         SchemaName,
         typer.Argument(
             metavar="[NAME]",
-            help=f"Of what: {', '.join(each.value for each in SchemaName)}.",
+            help=f"What the schema describes: {', '.join(each.value for each in SchemaName)}.",
         ),
     ] = SchemaName.RULE,
     output: showing.Output = None,

@@ -19,7 +19,8 @@ def search(
         ),
     ],
     count: Annotated[
-        int, typer.Option("--count", metavar="N", min=1, max=50, help="Most pages that are named.")
+        int,
+        typer.Option("--count", metavar="N", min=1, max=50, help="Show at most this many pages."),
     ] = 5,
     format_: formats.OutputFormat = formats.Format.TEXT,
     output: showing.Output = None,

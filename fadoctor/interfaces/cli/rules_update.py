@@ -41,9 +41,10 @@ def update(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Fetch newer rules with pip or uv, from the index they are set to, check them, and use them.
+    """Fetch newer rules with pip or uv from your package index, check them, and use them.
 
-    Data only: nothing of it is run. It is used if it is newer, fits, and all of its cases pass.
+    The package holds data only; no code in it runs. It is used if it is newer, fits this
+    fadoctor, and all its cases pass.
     """
     from fadoctor.knowledge.matrix.load import is_checkout
     from fadoctor.processes.ending import ends_by_signals

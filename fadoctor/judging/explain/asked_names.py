@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.attribute_tables import AttributeTables
+from fadoctor.knowledge.matrix.attribute_tables import ARGUMENTS, ATTRIBUTES, AttributeTables
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.name_tables import MODULE, MissingName, NameTables, releases_read
 from fadoctor.knowledge.matrix.query import Matrix
@@ -79,7 +79,9 @@ def name_facts(captures: Mapping[str, str], text: str, environment: Environment)
     """
     found: dict[str, Value] = {}
     if owner := captures.get("class", ""):
-        found = _told_of(owner, captures.get("name", ""), environment)
+        argument = captures.get("setting", "")
+        table = ARGUMENTS if argument else ATTRIBUTES
+        found = _told_of(owner, argument or captures.get("name", ""), environment, table)
     elif module := captures.get("module", ""):
         found = _told(MissingName(module, captures.get("name") or MODULE), text, environment)
     told: dict[str, Fact] = {
@@ -104,10 +106,10 @@ def _told(wanted: MissingName, text: str, environment: Environment) -> dict[str,
     return {"mixed": own_frames, **found} if found else {}
 
 
-def _told_of(owner: str, name: str, environment: Environment) -> dict[str, Value]:
-    """Return what is known of an attribute of a class."""
+def _told_of(owner: str, name: str, environment: Environment, table: str) -> dict[str, Value]:
+    """Return what a table knows of an attribute or argument of a class."""
     matrix = Matrix(load_apart())
-    return AttributeTables(matrix, owner, name, _versions(environment)).facts()
+    return AttributeTables(matrix, owner, name, _versions(environment), table).facts()
 
 
 def _versions(environment: Environment) -> Callable[[str], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.explain.line_cause import line_cause
@@ -30,6 +31,8 @@ _PACKAGE = compiled(
 
 # /usr/lib/python3.11/subprocess.py | C:/Python311/Lib/subprocess.py
 _LIBRARY = compiled(r"(?i:/lib/(?:python3\.\d{1,2}/)?)(?!(?:site|dist)-packages/)[\w/]{1,80}\.py$")
+# subprocess.py, importlib/__init__.py: as a portable Python names its own, which is one archive
+_ARCHIVED = compiled(r"^(?P<module>[a-z_]\w{1,30})(?:/[\w/]{1,60})?\.py$")
 # A build runs setup.py from a folder that does not name it, or from a text.
 _SETUP = compiled(r"/(?:pip-req-build-\w{1,20}|checkouts/[\w/-]{1,80})/setup\.py$|^<string>$")
 # In the frame of init_device: _check_if_gpu_supports_dtype(self.model_config.dtype) is called.
@@ -50,12 +53,19 @@ def broke_at(lines: tuple[Line, ...], knowledge: Knowledge, matrix: Matrix) -> C
         return None
     for place, frame in reversed(frames[-DEEPEST:]):
         path = frame["path"].replace("\\\\", "/").replace("\\", "/")
-        if not _LIBRARY.search(path):
+        if not _is_of_python(path):
             functions = (frame["function"], *_called(lines[place + 1 : place + 2]))
             named, message = _row_of(path, functions, matrix)
             rule = next((each for each in knowledge.rules if each.id == named), None)
             return line_cause(rule, message, lines[place]) if rule is not None else None
     return None
+
+
+def _is_of_python(path: str) -> bool:
+    archived = _ARCHIVED.search(path)
+    if archived is not None:
+        return archived["module"] in sys.stdlib_module_names
+    return bool(_LIBRARY.search(path))
 
 
 def _called(lines: Iterable[Line]) -> Iterator[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OUR_TOPIC = compiled(
     r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
-    r"|undefined symbol|dtype|bfloat16|torch"
+    r"|undefined symbol|dtype|bfloat16|torch|scalar type|bias type"
 )
 # CalledProcessError: Command '...\\fix_torch.py' | FileNotFoundError: ... '/srv/cuda-notes.txt'
 _OF_FILES = frozenset({"CalledProcessError", "FileNotFoundError"})
@@ -51,7 +51,7 @@ def is_explained(last: Raised, causes: list[Cause]) -> bool:
         return True
     if _BUILD_FAILED.search(last.text) and any(_is_of_a_build(cause) for cause in causes):
         return True
-    if any(_is_shown_by(last, cause) for cause in causes):  # a title often repeats it
+    if any(_is_shown_by(last, cause) for cause in causes):
         return True
     return any(
         cause.severity is Severity.ERROR
@@ -61,17 +61,24 @@ def is_explained(last: Raised, causes: list[Cause]) -> bool:
 
 
 def _is_shown_by(last: Raised, cause: Cause) -> bool:
+    """Return whether its line or its words are those of a finding: a title often repeats them."""
+    if not _is_loud(cause):
+        return False
     said = cause.failure.text[cause.match.start : cause.match.end].strip()
-    return bool(said) and said in last.text
+    return any(last.line == line.number for line in cause.lines) or (bool(said) and said in last.text)
+
+
+def _is_loud(cause: Cause) -> bool:
+    return cause.severity is not Severity.NOTE
 
 
 def _is_of_a_build(cause: Cause) -> bool:
-    return cause.rule.area == "build" and cause.severity is not Severity.NOTE
+    return cause.rule.area == "build" and _is_loud(cause)
 
 
 def quieted(cause: Cause, last: Raised) -> Cause:
     """Return a warning as a note, where an exception about something else follows it."""
-    before = bool(cause.lines) and cause.lines[0].number < last.line
+    before = bool(cause.lines) and cause.lines[-1].number < last.line
     if cause.severity is Severity.WARNING and before:
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     return cause

@@ -113,6 +113,9 @@ ASKED_IN_VAIN = "imported-name-missing"
 LACKED = "class-attribute-missing"
 """The rule of which tables say more: an attribute that an object does not have."""
 
+NOT_TAKEN = "trainer-argument-unknown"
+"""The rule of which tables say more: an argument that a class does not take."""
+
 _NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum")
 """The groups of a pattern that are facts of the log."""
 
@@ -247,7 +250,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
-    if cause.rule.id not in {ASKED_IN_VAIN, LACKED}:
+    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, NOT_TAKEN}:
         return named
     # Late: its tables are large, and few logs miss a name.
     from fadoctor.judging.explain.asked_names import name_facts  # noqa: PLC0415

@@ -14,17 +14,27 @@ if TYPE_CHECKING:
 
 ATTRIBUTES, BASES, INSTEAD = "names-attributes", "names-bases", "names-instead"
 """Which releases of a class have an attribute; what classes inherit from; what took its place."""
+ARGUMENTS = "names-arguments"
+"""Which releases of a class accept an argument where an object is made."""
 
 
 class AttributeTables(NameTables):
-    """What the tables know of one attribute of one class, by its own name or by that of a base."""
+    """What the tables know of one attribute of one class, by its own name or by that of a base.
+
+    With the table `ARGUMENTS` it is an argument.
+    """
 
     def __init__(
-        self, matrix: Matrix, owner: str, name: str, version: Callable[[str], str]
+        self,
+        matrix: Matrix,
+        owner: str,
+        name: str,
+        version: Callable[[str], str],
+        table: str = ATTRIBUTES,
     ) -> None:
         """Take the matrix with the tables that are compiled apart, the class and the attribute."""
         self._owner, self._name = owner, name
-        self._rows = _first(matrix, ATTRIBUTES, owner, name)
+        self._rows = _first(matrix, table, owner, name)
         package = self._rows.cell("package")
         modules = {str(row["package"]): top for top, row in releases_read(matrix).items()}
         top = modules.get(str(package.value), "") if isinstance(package, Known) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import TRITON
@@ -71,6 +72,14 @@ class Company:
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
 
+    def newest_of_each_major(self, distribution: str, specifier: str = "") -> list[Choice]:
+        """Return the newest release that all take of the major version that is here, and of all."""
+        found = self._fitting(distribution, specifier)
+        newest = self.newest(distribution, specifier)
+        others = [] if newest is None else [each for each in found if _is_newer(each, newest)]
+        good = (each for each in others[:_TRIED] if not self._is_warned_of(each))
+        return [each for each in (newest, next(good, None)) if each is not None]
+
     def newest_whole(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, and that can have what it requires itself."""
         found = self._fitting(distribution, specifier)[:_TRIED]
@@ -126,7 +135,17 @@ class Company:
         stays = {name: version for name, version in there.items() if name not in moving}
         taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
         months = self.problem.session.months
-        return months.of_their_time(taken, [(asker, version) for asker, version, _ in asking])
+        timely = months.of_their_time(taken, [(asker, version) for asker, version, _ in asking])
+        return self._nearest_first(distribution, timely)
+
+    def _nearest_first(self, distribution: str, releases: list[Choice]) -> list[Choice]:
+        """Return releases of the major version that is installed before all others.
+
+        Programs are written for one major version: another comes only where no release of it fits.
+        """
+        here = mapping_of(self.problem.environment.fact("packages.installed")).get(distribution, "")
+        major = version_part(here, "major")
+        return sorted(releases, key=lambda each: version_part(each.version, "major") != major)
 
     def _is_warned_of(self, choice: Choice) -> bool:
         """Return whether a rule finds something about a release, beside all that follows.
@@ -177,3 +196,9 @@ class Company:
 
     def _specifier(self, asker: str, version: str, needs: str, specifier: str) -> str:
         return bounded(self.problem.session.matrix, asker, version, needs, specifier)
+
+
+def _is_newer(one: Choice, other: Choice) -> bool:
+    """Return whether a release has a newer major version."""
+    majors = (version_part(each.version, "major") for each in (other, one))
+    return is_older(*map(str, majors)) is True

@@ -248,7 +248,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     if package == TORCH:
         found = [_with_requirements(choice, problem.environment) for choice in found]
     offers = () if package in PLANNED else problem.offers.get(package, ())
-    found += [_exactly(problem, offer, environment) for offer in offers]
+    found += [each for offer in offers for each in _exactly(problem, offer, environment)]
     if package in REMOVABLE and there:
         found.append(remove(package))
     return found
@@ -322,22 +322,24 @@ def _kernels(problem: Problem, environment: Environment) -> list[Choice]:
     return _newest(problem, KERNELS, environment)
 
 
-def _exactly(problem: Problem, offer: Choice, environment: Environment) -> Choice:
-    """Return a range as the newest release of it that all take, where its releases are known.
+def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[Choice]:
+    """Return a range as the newest releases of it that all take, where its releases are known.
 
-    An installer takes the newest that the metadata allow, which nobody has judged.
+    An installer takes the newest that the metadata allow, which nobody has judged. Of the major
+    version that is here there may be a release, too.
     """
     company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
     asked = offer.requirement.removeprefix(offer.distribution)
-    exact = None if asked.startswith("==") else company.newest(offer.distribution, asked)
-    here = environment.fact(f"{offer.package}.version")
-    if exact is None:
+    is_exact = asked.startswith("==")
+    found = [] if is_exact else company.newest_of_each_major(offer.distribution, asked)
+    here = fact_text(environment.fact(f"{offer.package}.version"), "")
+    if not found:
         is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
         there = mapping_of(environment.fact("packages.installed"))
-        return offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
-    if isinstance(here, Known) and here.value == exact.version:
-        return offer
-    return msgspec.structs.replace(exact, index=offer.index)
+        return [offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))]
+    if here == found[0].version:
+        return [offer]
+    return [msgspec.structs.replace(each, index=offer.index) for each in found]
 
 
 def _is_same(choice: Choice, environment: Environment) -> bool:

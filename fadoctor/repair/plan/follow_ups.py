@@ -146,7 +146,9 @@ def _refused(
     helpers = company.problem.session.candidates.helpers
     old = {*PACKAGES, *mapping_of(company.problem.environment.fact("packages.installed"))}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
+    again: list[Choice] = []
     for asker in open_:  # what comes in place of something asks for others itself
+        is_asked_again = asker in again
         for name, specifier in _asked_by(company, state, followers, asker):
             if name not in there:
                 # an installer brings it, and nobody has to name it: what it asks for counts
@@ -158,8 +160,11 @@ def _refused(
             open_ += found
             if asker.package in free or asker.package not in old:
                 free.update(choice.package for choice in found)
-            if not found:
+            if not found and is_asked_again:
                 broken.append(Violation(asker.distribution, name, specifier, there[name]))
+            elif not found and asker not in again:  # what comes later may be what it needs
+                again.append(asker)
+                open_.append(asker)
     return broken, free
 
 

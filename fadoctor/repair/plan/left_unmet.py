@@ -39,9 +39,10 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
         asker, needed = _key(each.distribution), _key(each.needs)
         if asker in offers or asker in problem.lessons.stuck:
             continue
-        if needed in offers and _is_refused(needs, each):
-            newest = company.newest(each.distribution)
-            found |= {} if newest is None else {asker: (newest,)}
+        is_free = needed in offers and _is_refused(needs, each)
+        if is_free and company.newest(each.distribution) is not None:
+            # which one comes follows from what is decided before it
+            found |= {} if (choice := offer(each.distribution)) is None else {asker: (choice,)}
     return found
 
 

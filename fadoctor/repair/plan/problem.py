@@ -41,7 +41,13 @@ from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.relations import Judge, placed, relations_of
 from fadoctor.repair.plan.release_months import ReleaseMonths
 from fadoctor.repair.plan.released import is_there, mapping_of
-from fadoctor.repair.plan.requirements import Requirements, requirements_of, violations, with_pairs
+from fadoctor.repair.plan.requirements import (
+    Requirements,
+    requirements_of,
+    told_by_facts,
+    violations,
+    with_pairs,
+)
 from fadoctor.repair.plan.wishes import HALF, PAIR, may_work, without_hub
 from fadoctor.sources.targets.tegra import is_tegra
 
@@ -92,7 +98,7 @@ class Problem:
         """Take the environment as it is, with variables already set as they should be."""
         self.session = session
         self.environment = environment
-        self.others = dict(requirements)
+        self.others = {**told_by_facts(environment), **requirements}
         self.lessons = base.lessons
         self.kernels = Kernels(environment, session.matrix)
         self.is_foreign = has_amd(environment)

@@ -58,6 +58,20 @@ def requirements_of(environment: Environment, others: Mapping[str, dict[str, str
     return found
 
 
+def told_by_facts(environment: Environment) -> Requirements:
+    """Return what packages outside the catalogue require, as far as facts have it.
+
+    Saved facts come without the metadata: of a package that requires a part of the stack they say
+    what it requires.
+    """
+    found: Requirements = {}
+    for key in environment.requirers():
+        name, needs = environment.fact(f"{key}.distribution"), environment.fact(f"{key}.requires")
+        if isinstance(name, Known) and isinstance(needs, Known) and isinstance(needs.value, dict):
+            found[str(name.value)] = needs.value
+    return found
+
+
 def with_extras(environment: Environment, others: Mapping[str, dict[str, str]]) -> Environment:
     """Return the environment with what frameworks pin in extras that are in use.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.sources.pasted.claims import Claim
-from fadoctor.sources.pasted.names import BARE_GPU, GPU_NAME
+from fadoctor.sources.pasted.names import BARE_GPU, BARE_RADEON, GPU_NAME
 from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
 from fadoctor.syntax.patterns import compiled
 
@@ -67,6 +67,8 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         if found["lead"] or found["kind"] or found["noun"]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
+    for found in islice(BARE_RADEON.finditer(text), MOST):
+        yield found, (f"RX {found['name']} {found['kind']}",)
 
 
 def _many(times: re.Match[str]) -> int:

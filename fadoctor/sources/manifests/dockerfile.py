@@ -48,7 +48,7 @@ _INDEXES = (
 
 # apt-get install cuda-nvcc-12-4, conda env create, ./install.sh, cuda_12.4.1_linux.run
 _MAY_BRING_NVCC = re.compile(
-    r"(?i)cuda|nvcc|nvhpc|conda|mamba|pixi|spack|nix\b|\.(?:sh|run|deb)\b|\b(?:ba)?sh\s"
+    r"(?i)cuda|nvcc|nvhpc|conda|mamba|pixi|spack|nix\b|\.(?:sh|run|deb)\b|\b(?:bash|sh)\s"
 )
 _ADDRESS = re.compile(r"https?://[^\s'\"]{1,2000}\.whl|https?://[\w.]{1,100}/whl/\w{1,20}")
 

@@ -34,7 +34,7 @@ _SWITCHED_OFF = re.compile(
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
-POETRY, PDM = "Poetry", "PDM"
+PIXI, POETRY, PDM = "pixi", "Poetry", "PDM"
 """Tools that turn isolation off in ways of their own, or not at all.
 
 Poetry builds every sdist in an environment of its own, and has no setting for it

@@ -16,7 +16,7 @@ from fadoctor.sources.manifests.entries import (
     index_setting,
     repository,
 )
-from fadoctor.sources.manifests.isolated import marked
+from fadoctor.sources.manifests.isolated import PIXI, marked
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.version_ranges import poetry_range
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -60,7 +60,7 @@ def read_pixi(draft: Draft, tree: ManifestTree, pixi: Node) -> None:
         packages.feature(table)
     only_one_cuda(draft)
     apart = {name for table in (pixi, *tables) for name in _built_apart(tree, table)}
-    draft.requirements[before:] = marked(draft.requirements[before:], apart)
+    draft.requirements[before:] = marked(draft.requirements[before:], apart, tool=PIXI)
     for name, node in features.items():
         if name not in default:
             asked = [each for table in _TABLES for each in tree.table(node, table)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.query import Index
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
 from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ def _of_package(
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))
-    other = _other(str(distribution.value), {name: installed.value[name] for name in told}, matrix)
+    others = {name: installed.value[name] for name in told}
+    other = _other(str(distribution.value), fact_text(version, ""), others, matrix)
     return {
         "pair_told": Known(told, _SOURCE),
         "pair_why": Known(words, _SOURCE),
@@ -96,11 +97,16 @@ def _of_package(
     }
 
 
-def _other(distribution: str, beside: Mapping[str, str], matrix: Matrix) -> str:
-    """Return the newest releases of a package that go with all of some, "" where none is known."""
+def _other(distribution: str, here: str, beside: Mapping[str, str], matrix: Matrix) -> str:
+    """Return the newest releases of a package that go with all of some, "" where none is known.
+
+    Those of the major version that is here go first: a program is written for it.
+    """
     rows = matrix.tables[TABLE].rows
     mine = [row for row in rows if row["package"] == distribution and not row.get("rule")]
-    for version in reversed(dict.fromkeys(str(row["version"]) for row in mine)):
+    ranges = [*reversed(dict.fromkeys(str(row["version"]) for row in mine))]
+    start = f">={version_part(here, 'major')}."
+    for version in sorted(ranges, key=lambda each: not each.startswith(start)):
         fits = {str(row["beside"]): row.get("fits") for row in mine if row["version"] == version}
         specifiers = {name: fits.get(name) for name in beside}
         if all(isinstance(s, str) and _is_in(beside[n], s) for n, s in specifiers.items()):

@@ -20,9 +20,9 @@ _HOST = r"(?:\[[0-9A-Fa-f:.]{2,40}\]|[A-Za-z0-9][\w.-]{0,200})"
 _FULL_HOST = r"(?:[A-Za-z0-9-]{1,63}\.){1,8}[a-z]{2,12}(?:[:/]|\Z)|(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"
 _PORT = r"\d{1,5}\Z"
 
-# bob:password@host, where no scheme stands before it
+# bob:password@host, where no scheme stands before it; C:\\Programs\\@app is a path of Windows
 _BARE = (
-    r"(?<![\w/.@+-])(?P<user>[A-Za-z_][\w.+-]{0,63}):(?P<secret>(?![/\s:])[^\s:\"'<>@]{1,200})"
+    r"(?<![\w/.@+-])(?![A-Za-z]:\\)(?P<user>[A-Za-z_][\w.+-]{0,63}):(?P<secret>(?![/\s:])[^\s:\"'<>@]{1,200})"
     r"@(?P<host>(?:[A-Za-z](?!ha\d)[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}|\d{1,3}(?:\.\d{1,3}){3}))(?!\w)"
 )
 _NO_USERS = ("mailto", "npm", "pkg", "file", "http", "https", "git", "ssh", "image", "docker")

@@ -49,6 +49,7 @@ def test_each_plant_is_hidden_and_stays_so(plant: Plant) -> None:
         f"revision: {HEX}",
         "https://github.com/a/b@v1.0 http://localhost:8080/a/b@v1",
         "git+ssh://git@github.com/a/b.git@main",
+        r'File "C:\Users\ada\AppData\Local\Programs\@app-electron\run.py", line 4',
         "docker.io/nvidia/cuda:12.4.1-devel-ubuntu22.04@sha256:abc",
         "std::runtime_error: at::native::add",
         'File "/opt/v/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1739',

@@ -87,7 +87,8 @@ Resolve = Annotated[
     bool,
     typer.Option(
         "--resolve",
-        help="With --requirements: ask uv, else pip, which releases come. Uses the network.",
+        help="With --requirements: ask uv, else pip, which releases they install."
+        " Uses the network.",
         rich_help_panel=_TARGET,
     ),
 ]
@@ -161,7 +162,8 @@ Platform = Annotated[
         "--platform",
         metavar="NAME",
         autocompletion=proposals.platforms,
-        help="Assume linux_x86_64, linux_aarch64, win_amd64 or macosx_arm64.",
+        help="Assume this platform: linux_x86_64, linux_aarch64, win_amd64 (windows)"
+        " or macosx_arm64 (macos).",
         rich_help_panel=_ASSUME,
         show_default=False,
     ),

@@ -16,6 +16,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"class": "Trainer", "name": "brand new", "first": "5.1.0"},
     {"class": "Cache", "name": "back", "first": "5.13.0", "earlier": "4.36.0 to 4.48.3"},
 ]
+ARGUMENT = {"class": "Trainer", "name": "seen", "last": "4.40.2"}
 CELLS: dict[str, Any] = dict.fromkeys(("first", "last", "earlier", "never"))
 WORDS = {"class": "word", "name": "word"}
 
@@ -36,6 +37,8 @@ def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
               {"first": "version", "last": "version"}, [read]),
         table("names-asked", {"asker": "word", "module": "word", "name": "word"}, {}, []),
         table("names-attributes", WORDS, columns, given),
+        table("names-arguments", WORDS, columns,
+              [{"package": "transformers", **CELLS, **ARGUMENT}]),
         table("names-bases", {"class": "word"}, {"bases": "list"},
               [{"class": "Dynamic", "bases": "Odd Cache"}]),
         table("names-instead", WORDS, {"instead": "text"}, [instead]),
@@ -99,3 +102,11 @@ def test_what_came_back_is_asked_by_code_from_before(
     others = found["log.name_other"]
     assert isinstance(others, Known)
     assert others.value == other
+
+
+def test_an_argument_is_told_of_by_its_own_table() -> None:
+    known = environment({"transformers.version": "4.50.0"})
+    found = name_facts({"class": "Trainer", "setting": "seen"}, "", known)
+    told = found["log.name_told"]
+    assert isinstance(told, Known)
+    assert told.value == "transformers has it up to 4.40.2; 4.50.0 is installed."

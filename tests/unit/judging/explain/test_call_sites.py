@@ -55,6 +55,15 @@ def test_frames_of_the_standard_library_are_skipped(knowledge: Knowledge, folder
     assert loud(knowledge, f"{SETUP.format(folder)}\n{CALL}{RUN}") == ["build-nvcc-missing"]
 
 
+ARCHIVED = '  File "subprocess.py", line 421, in check_output\n'
+
+
+def test_frames_of_a_portable_python_are_skipped(knowledge: Knowledge) -> None:
+    assert loud(knowledge, f"{SETUP.format(WINDOWS)}\n{CALL}{ARCHIVED}") == ["build-nvcc-missing"]
+    other = ARCHIVED.replace("subprocess", "execution")
+    assert loud(knowledge, f"{SETUP.format(WINDOWS)}\n{CALL}{other}") == []
+
+
 def test_the_call_in_the_last_frame_speaks(knowledge: Knowledge) -> None:
     frame = '  File "/v/lib/python3.12/site-packages/vllm/v1/worker/gpu_worker.py", line 1, in {}\n'
     called = "    _check_if_gpu_supports_dtype(self.model_config.dtype)\n"

@@ -14,6 +14,7 @@ from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.explanation import Agreement, Explanation
 from fadoctor.model.fact import Absent, Fact, Known, Value
+from fadoctor.model.finding import Severity
 from tests.unit.judging.explain.conftest import CAUSES, noise
 
 if TYPE_CHECKING:
@@ -212,6 +213,37 @@ def test_what_more_to_paste(knowledge: Knowledge, log: str, note: str) -> None:
     assert any(note in each for each in explained(knowledge, log).notes)
 
 
+OF_OURS = (
+    "AttributeError: 'dict' object has no attribute 'bucket'",
+    "RuntimeError: expected scalar type Float but found Half",
+)
+"""How a log ends in what is not ours, and in what is."""
+
+
+@pytest.mark.parametrize(("last", "is_other"), [(OF_OURS[0], True), (OF_OURS[1], False)])
+def test_an_error_of_ours_at_the_end_is_no_other(
+    knowledge: Knowledge, last: str, *, is_other: bool
+) -> None:
+    log = f"""{OF_OURS[1]}
+
+Traceback (most recent call last):
+  File "/w/models/t5.py", line 15, in forward
+    return norm(x)
+{last}
+"""
+    notes = explained(knowledge, log).notes
+    assert any("another error" in each for each in notes) is is_other
+
+
+def test_a_warning_whose_error_ends_the_log_stays_one(knowledge: Knowledge) -> None:
+    log = """    return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+torch.OutOfMemoryError: HIP out of memory. Tried to allocate 41.50 GiB. GPU 0 has 16 GiB
+"""
+    [finding] = explained(knowledge, log).findings
+    assert finding.rule_id == "rocm-sdpa-flash-unavailable"
+    assert finding.severity is Severity.WARNING
+
+
 def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
     log = "\n".join(CAUSES.values())
     assert explained(knowledge, log) == explained(knowledge, log)
@@ -373,6 +405,24 @@ def test_a_name_that_all_releases_have_calls_for_the_package_again(knowledge: Kn
     [finding] = explained(knowledge, log).findings
     assert "its files are damaged" in finding.message
     assert [fix.id for fix in finding.fixes] == ["reinstall"]
+
+
+@pytest.mark.parametrize(
+    ("words", "fixes", "step"),
+    [
+        ("SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'",
+         ["new-name", "older-release"], "max_seq_length"),
+        ("SFTConfig.__init__() got an unexpected keyword argument 'loss_type' # trl==0.15.0",
+         ["newer-release"], ""),
+    ],
+)  # fmt: skip
+def test_an_argument_that_a_trainer_does_not_take_is_told_by_releases(
+    knowledge: Knowledge, words: str, fixes: list[str], step: str
+) -> None:
+    [finding] = explained(knowledge, f"TypeError: {words}\n").findings
+    assert "trl has it" in finding.message
+    assert [fix.id for fix in finding.fixes] == fixes
+    assert step in finding.fixes[0].steps[0].text
 
 
 def test_a_range_of_torch_comes_from_the_index_of_the_build_that_is_there(

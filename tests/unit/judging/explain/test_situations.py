@@ -23,6 +23,7 @@ LINES = {
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
+    "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
     "other-launcher": "InvokeAI 6.2 on Linux",
     "in-a-uv-project": "$ uv run train.py",

@@ -51,7 +51,7 @@ def test_who_is_named(knowledge: Knowledge, text: str, vendor: str) -> None:
 
 
 def test_on_amd_nothing_of_nvidia_is_offered(knowledge: Knowledge) -> None:
-    report = explained(knowledge, f"Instinct MI300X, torch 2.5.1+rocm6.2\n{IMAGE}")
+    report = explained(knowledge, f"Instinct MI300X, torch 2.5.1+rocm6.2, xformers\n{IMAGE}")
     texts = [step.text for each in report.findings for fix in each.fixes for step in fix.steps]
     assert not any("TORCH_CUDA_ARCH_LIST" in text or "nvcc" in text for text in texts)
     assert OTHERS_FIXES in report.notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from fadoctor.model.fact import Known
 from fadoctor.sources.targets.derived import derive
@@ -15,8 +16,13 @@ from tests.unit.repair.plan.test_planner import changed
 H100 = ("NVIDIA H100 80GB HBM3", "9.0", "550.54.15")
 
 
-def planned(distribution: str, version: str, needs: dict[str, str], **there: str) -> dict[str, str]:
-    """Return what a plan changes beside a package of no catalogue."""
+def planned(
+    distribution: str, version: str, needs: dict[str, str], *, saved: bool = False, **there: str
+) -> dict[str, str]:
+    """Return what a plan changes beside a package of no catalogue.
+
+    `saved`: nothing but the facts tells what it requires.
+    """
     before = start("transformers that asks for kernels that are gone", H100)
     installed = dict(before.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
     facts: dict[str, Any] = {
@@ -29,13 +35,20 @@ def planned(distribution: str, version: str, needs: dict[str, str], **there: str
     known = {name: Known(value, "test") for name, value in facts.items()}
     found = msgspec.structs.replace(before, facts={**before.facts, **known})
     found = derive(found, session().matrix)
-    return changed(plan(found, requirements={distribution: needs}))
+    return changed(plan(found, requirements={} if saved else {distribution: needs}))
 
 
 def test_what_it_requires_in_vain_is_a_step_where_a_fix_installs_it() -> None:
     """It was left to a person, beside a command that changed something else."""
     found = planned("verl", "0.4.1", {"tensordict": "<=0.6.2"}, tensordict="0.9.1")
     assert found == {"tensordict": "<=0.6.2"}
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_saved_facts_are_planned_for_as_the_environment_was(*, saved: bool) -> None:
+    needs = {"transformers": "<4.57"}
+    found = planned("ms-swift", "3.9.0", needs, saved=saved)
+    assert found == {"transformers": "4.56.2"}
 
 
 def test_where_others_refuse_that_it_moves_itself() -> None:

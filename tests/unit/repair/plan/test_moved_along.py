@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from fadoctor.model.fact import Known
 from fadoctor.repair.plan.choice import keep
@@ -33,6 +34,38 @@ def test_what_the_coming_release_refuses_moves_by_name() -> None:
     after = changed(plan(found, want=("transformers<5",)))
     assert after["transformers"].startswith("4.")
     assert after["tokenizers"] == "0.22.2"
+
+
+def test_what_waits_for_another_that_moves_is_named_too() -> None:
+    """No tokenizers that its transformers takes goes with the huggingface-hub that leaves."""
+    found = start("transformers alone", H100)
+    installed = dict(found.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    installed |= {"tokenizers": "0.23.3", "huggingface-hub": "2.1.1"}
+    facts = {**found.facts, "packages.installed": Known(installed, "test")}
+    found = derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+    after = changed(plan(found, want=("vllm==0.19.1",)))
+    assert after["huggingface-hub"].startswith("1.")
+    assert after["tokenizers"] == "0.22.2"
+
+
+@pytest.mark.parametrize(
+    ("installed", "version", "said"),
+    [
+        ("setuptools", "82.0.1", "<81.0.0,>=77.0.3"),
+        ("protobuf", "6.31.1", ">=5.29.6"),
+        ("aiohttp", "3.11.18", ">=3.13.3"),
+    ],
+)
+def test_what_a_server_asks_beside_attention_is_named(
+    installed: str, version: str, said: str
+) -> None:
+    """The installer moved it, and the plan did not say so."""
+    found = start("empty", H100)
+    facts = {**found.facts, "packages.installed": Known({installed: version}, "test")}
+    found = derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+    after = changed(plan(found, want=("vllm==0.16.0",)))
+    assert said in after[installed]
+    assert "six" not in after
 
 
 def test_torch_does_not_move_away_from_what_an_extra_pins() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from fadoctor.sources.import_names.child._fadoctor_find import Finder
 from fadoctor.sources.import_names.child._fadoctor_lazy import lazy_from_files, python_files
@@ -19,11 +20,12 @@ from fadoctor.sources.import_names.child._fadoctor_shipped import (
     listing_of,
     nearest,
     read_lines,
+    releases_of,
 )
 from fadoctor.sources.import_names.child._fadoctor_sources import Sources
 from fadoctor.sources.import_names.read import SHIPPED, read_contracts
 from tests.unit.sources.import_names.conftest import ENTRIES
-from tools.refresh.shipped.cli import SIZE_LIMIT
+from tools.refresh.shipped.cli import RELEASES, SIZE_LIMIT
 from tools.refresh.shipped.layers import packed
 
 if TYPE_CHECKING:
@@ -218,6 +220,14 @@ def test_the_tables_that_are_shipped_have_the_form_of_today_and_are_small() -> N
         assert dict(read_lines(str(file), newest)), (
             f"{file.name}: run python -m tools.refresh.shipped"
         )
+
+
+def test_each_release_that_is_listed_is_in_a_table() -> None:
+    """Beside them torchao: transformers and peft load 84 of its files where it is installed."""
+    listed = yaml.safe_load(RELEASES.read_text("utf-8"))["sets"]
+    for name, _, version in (text.partition("==") for each in listed for text in each["with"]):
+        assert version in releases_of(str(SHIPPED / f"{name}.names")), f"{name} {version}"
+    assert any(text.startswith("torchao==") for text in listed[0]["with"])
 
 
 def test_the_table_of_torch_is_what_its_sources_say() -> None:

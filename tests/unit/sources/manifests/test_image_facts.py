@@ -114,6 +114,7 @@ RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
             False,
         ),
         ("FROM pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime\n", False),
+        ("FROM python:3.11-slim\nRUN pip install ninja\n", False),
         (f"{RUNTIME}RUN apt-get install -y cuda-nvcc-12-4\n", Unknown),
         (f"{RUNTIME}RUN conda install -y x\n", Unknown),
         (f"{RUNTIME}COPY install.sh .\nRUN bash install.sh\n", Unknown),

@@ -26,6 +26,7 @@ CONDA = (
 
 
 POETRY = "[tool.poetry.dependencies]\ntorch = '2.6.0'\nflash-attn = '2.6.3'\n"
+PIXI = "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n"
 LOCKED = """[[package]]
 name = "torch"
 version = "2.6.0"
@@ -47,7 +48,6 @@ UV_LOCKED = "version = 1\n\n" + LOCKED.format('source = { registry = "https://py
         ("pyproject.toml", f"{PROJECT}[tool.uv]\nno-build-isolation-package = ['apex']\n", 4),
         ("pyproject.toml", f"{POETRY}[tool.uv]\n", 3),
         ("pyproject.toml", f"{PROJECT}[tool.uv]\n".replace("torch==2.6.0", "peft"), 4),
-        ("pixi.toml", "[pypi-dependencies]\ntorch = '==2.6.0'\nflash-attn = '==2.6.3'\n", 3),
         ("environment.yml", CONDA, 5),
         ("Dockerfile", f"{IMAGE}RUN pip install torch==2.6.0 flash-attn==2.7.4.post1\n", 2),
         (
@@ -172,6 +172,8 @@ def test_uv_is_told_by_a_variable_of_the_script(tmp_path: Path) -> None:
     ("name", "text", "tool"),
     [
         ("pyproject.toml", POETRY, "Poetry"),
+        ("pixi.toml", PIXI, "pixi"),
+        ("pyproject.toml", PIXI.replace("[pypi", "[tool.pixi.pypi"), "pixi"),
         ("poetry.lock", LOCKED.format("optional = false\n"), "Poetry"),
         ("pyproject.toml", f"{PROJECT}[tool.pdm]\n", "PDM"),
         ("pdm.lock", LOCKED.format('groups = ["default"]\n'), "PDM"),

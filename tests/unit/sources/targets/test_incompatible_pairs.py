@@ -58,6 +58,7 @@ def other(trl: str, vllm: str) -> object:
 
 
 def test_the_newest_release_that_goes_with_what_is_there() -> None:
+    assert other("0.24.0", "0.11.0") == "trl>=0.27.0,<1.0.0rc1"
     assert other("0.26.2", "0.25.1") == "trl>=1.16.0,<1.17.0.dev0"
     assert other("1.16.0", "0.12.0") == "trl>=1.6.0,<1.7.0"
     assert other("1.16.0", "0.33.0") is None
