@@ -145,6 +145,14 @@ def test_a_platform_that_the_text_names_stays_until_the_overlay() -> None:
     assert system.value == "windows"
 
 
+@pytest.mark.parametrize("version", ["2.8.0", "2.8.0+cu128"])
+def test_torch_for_windows_has_no_second_abi(version: str) -> None:
+    """As none was known, a file for another build of torch was planned, with that torch."""
+    machine = assumed_machine("win_amd64")
+    found = read_text(LIST.format(version).encode(), "paste", shipped(), machine=machine)
+    assert isinstance(found.fact("torch.cxx11_abi"), Absent)
+
+
 def test_a_list_is_no_log_that_calls_for_something() -> None:
     """A fix that holds where no log calls for another release was left out."""
     found = read_environment(LIST.format("2.9.1").encode())
