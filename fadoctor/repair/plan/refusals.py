@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _COMMUNITY = "flash-attn-wheels-community"
 _URLS = "flash-attn-wheel-urls"
 
+_WINDOWS, _IN_WSL = "win_amd64", "linux_x86_64"
+"""A platform, and the one whose files Windows runs in its subsystem for Linux."""
+
 
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
@@ -77,7 +80,10 @@ def _no_files(problem: Problem) -> Iterator[str]:
         known = listed.every(package) if package in PLANNED else ()
         has_file = listed.published.has_file
         if known and not any(has_file(name, choice.version, place) for choice in known):
-            yield f"no known release of {name} has a prebuilt wheel for {problem.platform}"
+            told = f"no known release of {name} has a prebuilt wheel for {problem.platform}"
+            linux = InstalledWhere(_IN_WSL)
+            by_wsl = place.platform == _WINDOWS and has_file(name, known[0].version, linux)
+            yield f"{told}; those for {_IN_WSL} run in WSL 2" if by_wsl else told
 
 
 def _on_amd(problem: Problem) -> Iterator[str]:

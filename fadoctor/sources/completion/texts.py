@@ -293,7 +293,8 @@ def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         keys.pop("build", None)
     abi = matrix.find("torch-builds", keys).cell("cxx11_abi")
     is_told = isinstance(abi, Known) and (is_labelled or abi.value is True)
-    return {"torch.cxx11_abi": abi} if is_told else {}
+    has_one_abi = isinstance(abi, Absent)  # on Windows there are not two of them
+    return {"torch.cxx11_abi": abi} if is_told or has_one_abi else {}
 
 
 def _names_windows(text: str) -> bool:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from fadoctor import __version__
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.catalogue import LOG
 from fadoctor.model.environment import PASTED, Environment, Target
 from fadoctor.model.errors import InputError
+from fadoctor.model.fact import Unknown
 from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.cleaning import clean_lines, without_credentials
 from fadoctor.sources.logs.facts import plain_lines, stated
@@ -50,7 +52,9 @@ def read_text(
     lines, said = read_statements(data, name, matrix)
     if not (said.tools or complaints):
         raise InputError(name, _NOTHING)
-    facts, assumed = completed(said, lines, matrix, machine)
+    found, assumed = completed(said, lines, matrix, machine)
+    # fixes for what a log calls for are no fixes of what a list shows
+    facts = {name: fact for name, fact in found.items() if not _is_of_no_log(name, fact)}
     tools = ", ".join(said.tools) or "the error in it"
     target = Target(
         kind="facts",
@@ -60,6 +64,11 @@ def read_text(
     )
     visible = (_VISIBLE,) if said.assumes_visible else ()
     return Environment(__version__, target, facts, (*visible, *assumed), complaints=complaints)
+
+
+def _is_of_no_log(name: str, fact: Fact) -> bool:
+    """Return whether a fact is one that a log would name, and this text does not."""
+    return name.startswith(f"{LOG}.") and isinstance(fact, Unknown)
 
 
 def read_statements(

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.sources.logs.pasted_text import read_text
+from fadoctor.sources.targets.derived import derive
 from fadoctor.sources.targets.overlay import assumed_machine
-from tests.unit.sources.pasted.reading import read_environment, shipped
+from tests.unit.sources.pasted.reading import matrix, read_environment, shipped
 
 if TYPE_CHECKING:
     from fadoctor.model.fact import Fact
@@ -141,3 +143,23 @@ def test_a_platform_that_the_text_names_stays_until_the_overlay() -> None:
     system = found.fact("host.os")
     assert isinstance(system, Known)
     assert system.value == "windows"
+
+
+@pytest.mark.parametrize("version", ["2.8.0", "2.8.0+cu128"])
+def test_torch_for_windows_has_no_second_abi(version: str) -> None:
+    """As none was known, a file for another build of torch was planned, with that torch."""
+    machine = assumed_machine("win_amd64")
+    found = read_text(LIST.format(version).encode(), "paste", shipped(), machine=machine)
+    assert isinstance(found.fact("torch.cxx11_abi"), Absent)
+
+
+def test_a_list_is_no_log_that_calls_for_something() -> None:
+    """A fix that holds where no log calls for another release was left out."""
+    found = read_environment(LIST.format("2.9.1").encode())
+    assert not [name for name in found.facts if name.startswith("log.")]
+    judged = foresee(derive(read_environment(UNMET.encode()), matrix()), shipped())
+    [finding] = [e for e in judged.assessment.findings if e.rule_id == "requirement-unmet"]
+    assert "install-requirements" in [fix.id for fix in finding.fixes]
+
+
+UNMET = LIST.format("2.9.1") + "trl          0.28.0\nunsloth      2026.2.1\n"
