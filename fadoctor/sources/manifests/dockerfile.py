@@ -52,6 +52,8 @@ _MAY_BRING_NVCC = re.compile(
 )
 _ADDRESS = re.compile(r"https?://[^\s'\"]{1,2000}\.whl|https?://[\w.]{1,100}/whl/\w{1,20}")
 
+_BUILDS_NOTHING = "FLASH_ATTENTION_SKIP_CUDA_BUILD"
+"""With it flash-attn's setup needs no nvcc, and compiles nothing."""
 _VALUE_LIMIT = 10_000
 """Longest value of a variable that is followed, in characters."""
 
@@ -189,6 +191,8 @@ class _Build:
         for name, word in found:
             is_known = not word.is_open and len(word.text) <= _VALUE_LIMIT
             stage.variables[name] = word.text if is_known else None
+            if name == _BUILDS_NOTHING:
+                stage.facts.pop(IN_IMAGE, None)
             if is_known:
                 value = clean_url(word.text) if "://" in word.text else word.text
                 stage.settings[name] = Setting(value, each.text.place(word.at))

@@ -117,6 +117,8 @@ RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
         ("FROM python:3.11-slim\nRUN pip install ninja\n", False),
         (f"{RUNTIME}RUN apt-get install -y cuda-nvcc-12-4\n", Unknown),
         (f"{RUNTIME}RUN conda install -y x\n", Unknown),
+        (f"{RUNTIME}ENV FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE\n", Unknown),
+        (f"{RUNTIME}RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip install flash-attn\n", Unknown),
         (f"{RUNTIME}COPY install.sh .\nRUN bash install.sh\n", Unknown),
         (f"FROM a AS b\n{RUNTIME}COPY --from=b /usr/local /usr/local\n", Unknown),
         ("FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", Unknown),
