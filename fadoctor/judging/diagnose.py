@@ -24,7 +24,7 @@ from fadoctor.knowledge.matrix.age import newer_than_tables
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import PASTED, Environment
-from fadoctor.model.fact import Absent, fact_text
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Finding, Severity, Undecided
 from fadoctor.model.packages import BYSTANDERS, PACKAGES
 from fadoctor.model.report import Report, Summary, rules_info
@@ -199,9 +199,18 @@ def _not_looked(environment: Environment) -> Iterable[str]:
             "To plan what to install: `fadoctor fix --dry-run --want NAME`, such as transformers, "
             "vllm or flash-attn. To examine another environment, name it with --python PATH."
         )
+        count = environment.fact("gpu.count")
+        if _is_configured(environment) and isinstance(count, Known) and count.value == 0:
+            yield "There is no GPU to judge the configuration for: add one, such as --gpu V100."
     elif isinstance(environment.fact("torch.version"), Absent):
         what = "The files do not require torch" if is_planned else "torch is not installed here"
         yield f"{what}: no attention can run."
+
+
+def _is_configured(environment: Environment) -> bool:
+    """Return whether a configuration asks for something that a GPU must have."""
+    asked = (environment.fact(f"config.{noun}") for noun in ("attention", "dtype", "framework"))
+    return any(isinstance(fact, Known) for fact in asked)
 
 
 def conclude_smoke(prognosis: Prognosis, smoke: SmokeRun) -> SmokeReport:

@@ -28,6 +28,16 @@ def text(facts: dict[str, Any]) -> str:
     return render(diagnose(environment(complete(facts)), shipped()), Style())
 
 
+def test_a_configuration_without_a_gpu_asks_for_one() -> None:
+    """A configuration alone, on a laptop, was told of packages only."""
+    asks = "There is no GPU to judge the configuration for: add one, such as --gpu V100."
+    bare = {"torch.version": ABSENT, "gpu.count": 0}
+    configured = {**bare, "config.framework": "transformers", "config.dtype": "bf16"}
+    assert asks in " ".join(text(configured).split())
+    assert "--gpu V100" not in text(bare)
+    assert "--gpu V100" not in text({**configured, **A_GPU})
+
+
 def test_without_torch_that_is_what_is_said() -> None:
     """It was "No findings", "there is no GPU here" beside --gpu, and a backend of torch to use."""
     said = text({"torch.version": ABSENT, **A_GPU})
