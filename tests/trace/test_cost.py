@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import sys
 from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +19,7 @@ from tests.trace.models import sdpa  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import FrameType
 
 pytestmark = pytest.mark.torch
@@ -286,3 +290,28 @@ def test_weights_that_are_filled_in_place_are_not_looked_at() -> None:
         torch.nn.init.kaiming_uniform_(weight)
         torch.nn.init.constant_(weight, 1.0)
     assert looked == []
+
+
+def test_calls_of_a_program_that_is_wrong_throughout_wait_as_others_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record is written whole: at each call it would cost the square of their number."""
+    monkeypatch.syspath_prepend(str(CHILD))
+    kept = importlib.import_module("_fadoctor_trace_record")
+    hears = SimpleNamespace(missing=[], not_entered=[], faults=[])
+    record = kept.Record(str(tmp_path), hears, (), ())
+    whole, written = record.write, []
+
+    def write() -> None:
+        whole()
+        written.append(len(record.calls))
+        record._cost = 1.0  # as on a slow disk
+
+    record.write = write
+    for number in range(60):
+        record.add(number, {"culprits": {"q": {}}, "error": None, "times": 1})
+    assert written == list(range(1, kept._AT_ONCE + 1))
+    record.add("refused", {"culprits": {"q": {}}, "error": "RuntimeError", "times": 1})
+    assert written[-1] == 61
+    (file,) = tmp_path.glob("*.json")
+    assert len(json.loads(file.read_text("utf-8"))["calls"]) == 61

@@ -22,6 +22,9 @@ A sequence that grows by a token makes each call a new one: all of them written 
 the square of their number.
 """
 
+_AT_ONCE = 16
+"""Calls with a culprit that are written at once; a program that is wrong throughout has many."""
+
 
 class Record:
     """Facts of this process; after a fork the child begins its own."""
@@ -44,6 +47,7 @@ class Record:
         self._path = os.path.join(self.folder or "", "%d-%s.json" % (self.pid, os.urandom(4).hex()))
         self._written = 0.0
         self._cost = 0.0
+        self._guilty = 0
 
     def _forked(self) -> None:
         self.lock = threading.RLock()
@@ -65,7 +69,9 @@ class Record:
                 self.lost += 1
                 return
             self.calls[key] = call
-            wait = 0.0 if call["culprits"] or call["error"] else min(self._cost * _SHARE, _AGAIN_S)
+            self._guilty += bool(call["culprits"])
+            is_urgent = call["error"] or (call["culprits"] and self._guilty <= _AT_ONCE)
+            wait = 0.0 if is_urgent else min(self._cost * _SHARE, _AGAIN_S)
             if time.monotonic() - self._written >= wait:
                 self.write()
 
@@ -84,8 +90,10 @@ class Record:
             began = time.monotonic()
             temporary = "%s.%d.new" % (self._path, threading.get_ident())
             try:
+                # In one piece: what goes to a file piece by piece is encoded in Python.
+                text = json.dumps(self.document())
                 with open(temporary, "w", encoding="utf-8", errors="replace") as file:
-                    json.dump(self.document(), file)
+                    file.write(text)
                 os.replace(temporary, self._path)
             except (OSError, ValueError, TypeError) as error:
                 self.watch.fault("writing the record", error)
