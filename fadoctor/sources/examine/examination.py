@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.overlays import Overlays
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.configs.intent import Configuration
-    from fadoctor.sources.examine.gather import Complaints, Place
+    from fadoctor.sources.examine.gather import Complaints, WhereRead
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.manifests.chosen import ManifestRequest
     from fadoctor.sources.manifests.planned import Manifest
@@ -61,7 +61,7 @@ class Examination:
         self._environ = environ
         self._announce = announce
         self._complaints = complaints
-        self._found: list[Place | BaseException] = []
+        self._found: list[WhereRead | BaseException] = []
         self._manifests: tuple[Manifest, ...] = ()
         self._worlds: list[World] = []
         self._wait = None
@@ -188,7 +188,7 @@ class Examination:
             found, knowledge, self._environ, keep=self._request.cache, announce=self._announce
         )
 
-    def _read(self, find: Callable[[], Place]) -> None:
+    def _read(self, find: Callable[[], WhereRead]) -> None:
         try:
             if self._request.requirements:
                 self._manifests = _read_manifests(self._request)

@@ -97,7 +97,7 @@ def _read(name: str) -> bytes:
         raise InputError(printable(name, 200), "not a path") from error
 
 
-class Place(NamedTuple):
+class WhereRead(NamedTuple):
     """Where facts are read."""
 
     world: World
@@ -105,7 +105,7 @@ class Place(NamedTuple):
     """Whether only the machine is read, for what is planned on it."""
 
 
-def search(request: Request, environ: Mapping[str, str]) -> Callable[[], Place]:
+def search(request: Request, environ: Mapping[str, str]) -> Callable[[], WhereRead]:
     """Return what finds the place; it mostly waits for child processes.
 
     What it needs is loaded here: two threads that import slow each other down.
@@ -123,7 +123,7 @@ def search(request: Request, environ: Mapping[str, str]) -> Callable[[], Place]:
     )  # fmt: skip
     own = own_interpreter()
 
-    def place() -> Place:
+    def place() -> WhereRead:
         # The driver's answer takes longest and does not depend on the target: ask now, read later.
         beside(partial(once, nvml_command(environ)))
         is_planned = bool(request.requirements or request.new)
@@ -134,7 +134,7 @@ def search(request: Request, environ: Mapping[str, str]) -> Callable[[], Place]:
             if request.python or request.site_packages or not may_be_none:
                 raise
             is_planned, target = True, _MACHINE  # what is planned needs no environment to be here
-        return Place(_world(target, environ, once, request), is_planned)
+        return WhereRead(_world(target, environ, once, request), is_planned)
 
     return place
 
@@ -152,7 +152,7 @@ def _world(
     return World(target, environ, run, _system(), thorough=request.thorough, registry=registry)
 
 
-def probed(request: Request, place: Place) -> Environment:
+def probed(request: Request, place: WhereRead) -> Environment:
     """Return the facts that were found."""
     from fadoctor.sources.probes import MACHINE_PROBES  # noqa: PLC0415 -- see `search`
     from fadoctor.sources.probes.collect import collect  # noqa: PLC0415 -- see `search`
