@@ -52,6 +52,9 @@ HUGGINGFACE_HUB = "huggingface-hub"
 DIFFUSERS = "diffusers"
 """Code has a case of its own for it: it loads a Hub kernel where it is told to."""
 
+AXOLOTL = "axolotl"
+"""Code has a case of its own for it: its settings are lines of YAML."""
+
 PACKAGES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
     "triton": ("triton", "pytorch-triton", "triton-windows", "pytorch-triton-rocm", "triton-rocm",

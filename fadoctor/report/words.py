@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.audience import ALONE, SERVERS, framework_of, server_of
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.model.packages import CALLED, LLAMAFACTORY, SGLANG, TRANSFORMERS, VLLM
+from fadoctor.model.packages import AXOLOTL, CALLED, LLAMAFACTORY, SGLANG, TRANSFORMERS, VLLM
 from fadoctor.model.rules_version import rules_version
 from fadoctor.model.verdict import Backend, Dtype, Origin
-from fadoctor.sources.configs.kinds import AXOLOTL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

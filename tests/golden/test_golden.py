@@ -39,6 +39,7 @@ def test_golden(name: str, knowledge: Knowledge, *, update: bool) -> None:
     assert differences == [], "write it again with --update-golden and review the diff"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", cases.names())
 def test_the_same_facts_give_the_same_bytes(name: str, knowledge: Knowledge) -> None:
     once, again = (cases.report(name, knowledge) for _ in range(2))

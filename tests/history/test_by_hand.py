@@ -23,6 +23,7 @@ def marked(cell: HandCell) -> ParameterSet:
     return pytest.param(cell, marks=[fault] if cell.fault else [], id=cell.name())
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("cell", [marked(cell) for cell in CELLS])
 def test_cell(cell: HandCell, knowledge: Knowledge) -> None:
     found = verdict(cell, knowledge)

@@ -144,6 +144,7 @@ def test_losing_any_fact_never_makes_a_verdict_better(
 OTHERS = ["", *(each for each in ATTENTION if each != "flash_attn")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("gone", ["", "triton.version"])
 @pytest.mark.parametrize(
     "package", ["flash_attn", *(pytest.param(each, marks=pytest.mark.long) for each in OTHERS)]

@@ -24,7 +24,13 @@ _ITEM = re.compile(r"([A-Za-z0-9._-]+|\{[^{}]+\})(.*)")
 HOLE = "<hole>"
 
 
-_WHOLE = ("{package.unmet_alone}", "{upgrade}", "{other}", "{package.pair_other}")
+_WHOLE = (
+    "{package.unmet_alone}",
+    "{upgrade}",
+    "{other}",
+    "{package.pair_other}",
+    "{log.name_other}",
+)
 """Placeholders that stand for whole requirements, with their ends."""
 
 

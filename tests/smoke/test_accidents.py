@@ -56,6 +56,7 @@ def cell_of(found: SmokeRun) -> SmokeCell:
     return accident
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     ("accident", "failure", "detail"),
     [

@@ -40,6 +40,7 @@ def test_there_are_enough_of_each_kind() -> None:
     assert {each.get("platform", cli.LINUX) for each in ENVIRONMENTS} == cli.PLATFORMS.keys()
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: each["name"])
 def test_a_lock_gets_the_alarms_that_are_right_and_no_others(
     environment: dict[str, Any], knowledge: Knowledge, matrix: Matrix
@@ -48,6 +49,7 @@ def test_a_lock_gets_the_alarms_that_are_right_and_no_others(
     assert alarms(found) == sorted(environment.get("finds", []))
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("environment", NEWER, ids=lambda each: each["name"])
 def test_a_release_that_no_table_has_raises_no_alarm(
     environment: dict[str, Any], knowledge: Knowledge, matrix: Matrix

@@ -266,6 +266,7 @@ def contradictions(index: TinyIndex, folder: Path, kind: Kind, cells: dict[str, 
     return [line for line in told if any(f": {name} is " in line for name in kind.cells)]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.table}-{kind.wrong[0]}")
 def test_a_falsified_cell_is_reported_and_the_right_one_is_not(
     index: TinyIndex, tmp_path: Path, kind: Kind

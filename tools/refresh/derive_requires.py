@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 _LINUX = {
     "sys_platform": "linux", "platform_system": "Linux", "platform_machine": MACHINES[0],
-    "python_version": "3.12", "python_full_version": "3.12.0", "os_name": "posix",
+    "os_name": "posix",
     "platform_python_implementation": "CPython", "implementation_name": "cpython", "extra": "",
 }  # fmt: skip
-"""Where requirements under a marker are judged."""
+"""Where requirements under a marker are judged, whichever Python it is."""
+
+_PYTHONS = ("3.10", "3.12", "3.13")
+"""A requirement that one of them does without is none: vLLM's of setuptools is for 3.12 alone."""
 
 _SET_ASIDE = re.compile(r"Disabling PyTorch because PyTorch >= ([0-9.]{1,20}) is required")
 _UTILS = "transformers/utils/import_utils.py"
@@ -45,10 +48,13 @@ def file_of(release: Release) -> File | None:
 def needs_of(index: Index, file: File, extra: str = "") -> dict[str, str]:
     """Return name -> specifier of what a file requires on Linux, "" for any version."""
     found: dict[str, str] = {}
-    around = {**_LINUX, "extra": extra}
+    around = [
+        {**_LINUX, "python_version": python, "python_full_version": f"{python}.0", "extra": extra}
+        for python in _PYTHONS
+    ]
     for each in requirements(index, file):
         name = canonicalize_name(each.name)
-        if each.url or (each.marker and not each.marker.evaluate(dict(around))):
+        if each.url or (each.marker and not all(map(each.marker.evaluate, around))):
             continue
         both = ",".join(filter(None, (found.get(name, ""), str(each.specifier))))
         found[name] = ",".join(sorted(set(both.split(",")), key=_clause_key)) if both else ""

@@ -190,6 +190,7 @@ def test_reports_over_many_lines_are_taken_at_once(monkeypatch: pytest.MonkeyPat
     assert (len(found.nodes), len(found.groups), found.unreadable_count) == (41, 1, 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(20))
 def test_line_by_line_the_same_is_found(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

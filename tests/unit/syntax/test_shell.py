@@ -193,6 +193,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_scripts_end(text: str) -> None:
     with which_ends():

@@ -96,6 +96,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_scripts_cost_little(text: str) -> None:
     with which_ends():

@@ -107,6 +107,7 @@ def test_what_is_too_deep_is_told_in_our_words(reader: str, name: str) -> None:
     assert said(reader, text) == place + LIMITS[reader]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("text", ["{" * 1_200, "[{" * 1_200, "{[" * 1_200])
 @pytest.mark.usefixtures("parser")

@@ -70,6 +70,7 @@ def test_an_environment_without_pip(template: tuple[Path, Path], tmp_path: Path)
         judge(tmp_path / "env")
 
 
+@pytest.mark.long
 def test_a_missing_record_and_what_brings_it_back(
     template: tuple[Path, Path], tmp_path: Path
 ) -> None:

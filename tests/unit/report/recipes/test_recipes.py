@@ -73,6 +73,7 @@ def told(manifest: Manifest) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.property
 @pytest.mark.parametrize("form", FILES)
 @pytest.mark.parametrize("name", STARTS)

@@ -107,6 +107,7 @@ def test_a_version_of_cuda_that_a_line_break_parts_from_its_sentence_is_none_of_
     assert values(facts(knowledge, log), said) == said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("line", "said"), LINES)
 def test_a_long_log_says_the_same(knowledge: Knowledge, line: str, said: dict[str, Any]) -> None:
     """Of so many lines only those are read that hold certain words."""

@@ -87,6 +87,7 @@ def test_no_form_runs_away(number: int) -> None:
             FORMS[number].match("[" + unit * MUCH)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(FORMS)))
 @settings(deadline=None, max_examples=examples(25))
 @given(data=st.data())

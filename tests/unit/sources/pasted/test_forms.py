@@ -181,6 +181,7 @@ def test_versions_that_a_list_names_are_held_against_requirements() -> None:
     assert not isinstance(known(text, "vllm.missing"), tuple)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize(
     "unit",
     ["torch ", "torch: ", "| torch ", "torch 2.6 ", "2x A100 ", ">>> torch.__version__ ", "GPU 0,",

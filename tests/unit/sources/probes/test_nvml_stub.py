@@ -224,6 +224,7 @@ def test_no_driver_but_device_nodes(stub: Callable[..., Path], tmp_path: Path) -
     assert "/dev/nvidia0 is there" in count.reason
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("call", CALLS)
 def test_a_library_without_a_function(stub: Callable[..., Path], tmp_path: Path, call: str) -> None:
     facts = probe(play(tmp_path, stub(call), MIG_A100), {})

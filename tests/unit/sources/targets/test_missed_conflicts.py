@@ -117,6 +117,7 @@ def told(folder: Path, packages: str, conflict: Conflict) -> list[Finding]:
     return [each for each in of_rule if conflict.subject in ("", each.subject)]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("conflict", CONFLICTS, ids=lambda each: each.packages)
 def test_it_is_found_with_its_fix_and_its_repair_is_silent(
     conflict: Conflict, tmp_path: Path
