@@ -102,6 +102,8 @@ def test_a_wish_that_quotes_a_message_gets_no_comment(said: str) -> None:
     [
         "[Feature]: {0}\n\n{1}",
         "[FEATURE REQUEST] {0}\n\n{1}",
+        "The documentation of masks is wrong\n\n{1}",
+        "[Docs] {0}\n\n{1}",
         "{0}\n\n# \N{ROCKET} Feature\n\n{1}\n\n## Motivation\n\nTo train.",
         "{0}\n\n### \N{ROCKET} The feature, motivation and pitch\n\n{1}",
         "{0}\n\n### Feature request\n\n{1}",
