@@ -41,7 +41,7 @@ class FixSelection:
 
     @cached_property
     def _vendor(self) -> Vendor:
-        return Vendor(self._lines, self._knowledge)
+        return Vendor(self._lines, self._knowledge, self._said)
 
     @cached_property
     def _here(self) -> tuple[Situation, ...]:

@@ -50,6 +50,16 @@ def test_who_is_named(knowledge: Knowledge, text: str, vendor: str) -> None:
     assert Vendor([Line(1, text, "")], knowledge).name == vendor
 
 
+@pytest.mark.parametrize(("torch", "notes"), [("rocm6.2.4", [OTHERS_FIXES]), ("cu126", [])])
+def test_the_torch_decides_where_both_are_named(
+    knowledge: Knowledge, torch: str, notes: list[str]
+) -> None:
+    """A package that was built for CUDA names both in one message."""
+    asked = f"for ROCm it was built for torch 2.6.0+cu124\ntorch 2.6.0+{torch}\n{IMAGE}"
+    found = explained(knowledge, asked).notes
+    assert [each for each in found if each == OTHERS_FIXES] == notes
+
+
 def test_on_amd_nothing_of_nvidia_is_offered(knowledge: Knowledge) -> None:
     report = explained(knowledge, f"Instinct MI300X, torch 2.5.1+rocm6.2, xformers\n{IMAGE}")
     texts = [step.text for each in report.findings for fix in each.fixes for step in fix.steps]
