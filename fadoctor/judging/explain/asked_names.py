@@ -29,6 +29,10 @@ FACTS = ("told", "upgrade", "other", "way", "mixed", "instead")
 
 # File "/opt/venv/lib/python3.11/site-packages/peft/peft_model.py", line 37, in <module>
 _FRAME = compiled(r"(?:site|dist)-packages[\\/]{1,2}(\w{1,60})[\\/][^\"'\n]{0,200}\", line \d")
+_LAZY = compiled(
+    r"[^\n]{0,400}[\\/]import_utils\.py\", line \d{1,6}, in (?:__getattr__|_get_module)"
+)
+"""Frames in which a package looks up a name that others ask for: it does not ask itself."""
 
 
 _OF_LOG = Absent("a log names it, not the environment")
@@ -97,7 +101,7 @@ def _told(wanted: MissingName, text: str, environment: Environment) -> dict[str,
     """Return what is known of one name; who asks is the last package of the traceback."""
     matrix = Matrix(load_apart())
     read = releases_read(matrix)
-    askers = [name for name in _FRAME.findall(text) if name in read]
+    askers = [name for name in _FRAME.findall(_LAZY.sub("", text)) if name in read]
     own_frames = bool(askers) and askers[-1] == wanted.top
     outside = [name for name in askers if name != wanted.top]
     asker = "" if own_frames else (outside or [""])[-1]

@@ -175,6 +175,12 @@ def test_a_package_that_asks_itself_is_of_two_releases() -> None:
     assert "mixed" not in facts("Gone", frame("transformers") + frame("peft"))
 
 
+def test_a_package_that_looks_up_a_name_for_others_does_not_ask() -> None:
+    path = "/e/lib/python3.12/site-packages/transformers/utils/import_utils.py"
+    lookup = f'  File "{path}", line 2044, in __getattr__\n    module = self._get_module(name)\n'
+    assert "mixed" not in facts("Gone", frame("peft") + lookup)
+
+
 def test_a_package_that_was_not_read_is_not_answered() -> None:
     assert facts("Gone", module="jinja2") == {}
     assert name_facts({}, "", environment({}))["log.name_told"] != Known("", "")
