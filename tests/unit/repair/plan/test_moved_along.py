@@ -51,7 +51,6 @@ def test_what_waits_for_another_that_moves_is_named_too() -> None:
 @pytest.mark.parametrize(
     ("installed", "version", "said"),
     [
-        ("setuptools", "82.0.1", "<81.0.0,>=77.0.3"),
         ("protobuf", "6.31.1", ">=5.29.6"),
         ("aiohttp", "3.11.18", ">=3.13.3"),
     ],
