@@ -240,7 +240,11 @@ def _blocks() -> Iterator[Plant]:
     for label in ("PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY",
                   "PGP PRIVATE KEY BLOCK"):  # fmt: skip
         begin, end = f"-----BEGIN {label}-----", f"-----END {label}-----"
-        yield Plant("PEM", f"{begin}\n{BODY}\n{BODY2}\nQk9rWlFhMTl4Vm5X\n{end}", (BODY, BODY2, "Qk9rWlFhMTl4Vm5X"))
+        yield Plant(
+            "PEM",
+            f"{begin}\n{BODY}\n{BODY2}\nQk9rWlFhMTl4Vm5X\n{end}",
+            (BODY, BODY2, "Qk9rWlFhMTl4Vm5X"),
+        )
         yield Plant("PEM", f"{begin}\\n{BODY}\\n{BODY2}\\n{end}\\n", (BODY, BODY2))
     begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
     yield Plant("PEM", f"{begin} {BODY} {BODY2} {end}", (BODY, BODY2))
