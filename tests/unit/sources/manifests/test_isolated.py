@@ -35,7 +35,9 @@ version = "2.6.0"
 name = "flash-attn"
 version = "2.6.3"
 {0}"""
-UV_LOCKED = "version = 1\n\n" + LOCKED.format('source = { registry = "https://pypi.org/simple" }\n')
+UV_LOCKED = "version = 1\n\n" + LOCKED.format(
+    'source = { registry = "https://pypi.python.org/simple" }\n'
+)
 
 
 @pytest.mark.parametrize(
