@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -25,13 +26,16 @@ for _finder in sys.meta_path:
     getattr(_finder, "_marked_for_rewrite_cache", {}).clear()
 
 from tests.kept import keep_knowledge  # noqa: E402
+from tests.tools.draw import named_seed  # noqa: E402
 from tests.work import examples  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-# A busy machine is no fault of what is tested.
-settings.register_profile("patient", settings(), deadline=None, max_examples=examples(100))
+# A busy machine is no fault of what is tested. With a seed each run tries the same inputs.
+settings.register_profile(
+    "patient", deadline=None, max_examples=examples(100), derandomize=bool(named_seed())
+)
 settings.load_profile("patient")
 
 keep_knowledge()
@@ -55,12 +59,16 @@ _SCRUBBED = (
 """Variables that would change what is read or printed."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Compile modules once, as an installer does: tests start some hundred processes.
 
     Containers often set PYTHONDONTWRITEBYTECODE, and each start would compile a checkout again.
+    A named seed decides the order of the tests, too.
     """
     sys.dont_write_bytecode = False
+    if (seed := named_seed()) and config.getoption("randomly_seed", None) == "default":
+        config.option.randomly_seed = zlib.crc32(seed.encode())
     if not hasattr(config, "workerinput"):
         _refuse_another_checkout()
         _keep_files_in_memory()
