@@ -27,6 +27,7 @@ for _finder in sys.meta_path:
 
 from tests.kept import keep_knowledge  # noqa: E402
 from tests.tools.draw import named_seed  # noqa: E402
+from tests.uv import UV  # noqa: E402
 from tests.work import examples  # noqa: E402
 
 if TYPE_CHECKING:
@@ -197,6 +198,16 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, cache_home: Path) -> Non
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
     monkeypatch.setenv("XDG_DATA_HOME", str(cache_home / "data"))
+
+
+@pytest.fixture
+def uv_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let programs find the uv of the environment that runs the tests, and none of its others."""
+    if not UV:
+        pytest.skip("no uv")
+    folder = tmp_path_factory.mktemp("uv")
+    (folder / "uv").symlink_to(UV)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
 
 
 _ON_DEMAND = {

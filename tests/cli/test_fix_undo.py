@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -157,11 +156,10 @@ def test_an_undo_that_was_killed_can_be_undone(count: int) -> None:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.usefixtures("uv_on_path")
 @pytest.mark.parametrize("installer", ["pip", "uv"])
 def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> None:
     """The tree that lies there then equals neither end: that is a condition of each trial."""
-    if installer == "uv" and shutil.which("uv") is None:
-        pytest.skip("uv is not installed")
     found = half_written.trials(2, installer)
     assert not half_written.faults(found), found
     assert sum(times for answer, times in found.items() if "half written" in answer) == 2, found

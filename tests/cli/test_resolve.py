@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -140,9 +139,8 @@ def test_a_program_sees_that_nobody_answered(bench: Bench, monkeypatch: pytest.M
 
 
 @pytest.mark.network
+@pytest.mark.usefixtures("uv_on_path")
 def test_the_real_resolver_answers(run: Run, bench: Bench) -> None:
-    if shutil.which("uv") is None:
-        pytest.skip("no uv is on PATH")
     options = bench.options("torch==2.8.0\nxformers\n")
     done = run("check", *options, "--resolve", "--format", "json")
     facts = json.loads(done.stdout)["environment"]

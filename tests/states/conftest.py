@@ -11,8 +11,9 @@ from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
 from tests.shipped import compiled
 from tests.states.enumeration import Space
-from tests.states.resolver import UV, Resolver
+from tests.states.resolver import Resolver
 from tests.unit.repair.plan.problems import session
+from tests.uv import UV
 
 REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
 """What must not be skipped."""

@@ -6,17 +6,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sysconfig
 import venv
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import ActionKind
 from tests.states.tiny_packages import Offer, metadata
+from tests.uv import UV
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -30,10 +30,6 @@ _INDEX = ("--index-url", "--extra-index-url")
 _DROPPED = ("--index-strategy",)
 
 State = dict[str, str]
-
-_HERE = Path(sysconfig.get_path("scripts"), "uv")
-UV = str(_HERE) if _HERE.exists() else shutil.which("uv") or ""
-"""The resolver, a development tool of this project; empty where it is not there."""
 
 
 class Refused(Exception):  # noqa: N818 -- the word of the resolver

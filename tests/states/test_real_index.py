@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,7 +25,7 @@ TOLD = " - torch==2.6.0\n + torch==2.8.0\n + datasets==3.6.0\n"
 
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("uv") is None, reason="needs uv")
+@pytest.mark.usefixtures("uv_on_path")
 def test_commands_end_in_what_was_said(tmp_path: Path) -> None:
     """`python -m tools.compare_resolutions` asks about hundreds."""
     settings = read_settings()

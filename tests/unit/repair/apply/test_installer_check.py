@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,7 @@ from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome
 from fadoctor.processes.run import run
 from fadoctor.repair.apply.installer_check import refuse_unready
 from tests.unit.repair.apply.wheels import pip
-
-UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
+from tests.uv import UV
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the layout of POSIX")
 
@@ -88,11 +86,11 @@ def test_a_missing_record_and_what_brings_it_back(
 
 
 @pytest.mark.long
-@pytest.mark.skipif(UV is None, reason="uv is not installed")
+@pytest.mark.skipif(not UV, reason="uv is not installed")
 def test_a_setting_of_uv_and_its_way_out_of_a_missing_record(
     template: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    folder, path = tmp_path / "env", str(Path(UV or "").parent)
+    folder, path = tmp_path / "env", str(Path(UV).parent)
     shutil.copytree(template[0], folder, symlinks=True)
     judge(folder, ("uv",), PATH=path)
     (folder / "uv.toml").write_text('[pip]\ntarget = "/nowhere"\n')
@@ -106,7 +104,7 @@ def test_a_setting_of_uv_and_its_way_out_of_a_missing_record(
     words = shlex.split(str(refused.value).partition("This writes a new one: ")[2])
     assert words[:3] == ["uv", "pip", "install"]
     offline = ("--no-index", "--find-links", str(template[1]))
-    subprocess.run([str(UV), *words[1:], *offline], check=True, capture_output=True)
+    subprocess.run([UV, *words[1:], *offline], check=True, capture_output=True)
     assert record.exists()
 
 

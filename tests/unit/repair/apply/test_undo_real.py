@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,13 +19,14 @@ from fadoctor.repair.apply.undo import Undone, undo
 from tests.unit.judging.engine.builders import environment
 from tests.unit.repair.apply.trees import manifest
 from tests.unit.repair.apply.wheels import installed_names, pip_program, tiny_program
+from tests.uv import UV
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fadoctor.model.environment import Environment
 
-UV = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
 
 pytestmark = [
     pytest.mark.long,
@@ -303,11 +302,10 @@ def test_a_link_that_leads_out_is_not_followed(project: Project, tmp_path: Path)
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["only_2.py"]
 
 
-@pytest.mark.skipif(UV is None, reason="uv is not installed")
+@pytest.mark.skipif(not UV, reason="uv is not installed")
 def test_what_uv_changes_is_taken_back_as_well(real: Project) -> None:
     """It links files from its cache, compiles nothing and writes other scripts."""
     before = manifest(real.folder)
-    assert UV is not None
     python = str(real.folder / "bin" / "python")
     uv = (UV, "pip", "install", "--python", python, "--no-index", "--find-links")
     items = ("moved==2", "fresh==1")

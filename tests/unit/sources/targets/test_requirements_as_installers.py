@@ -28,6 +28,7 @@ from tests.unit.sources.targets.made_requirements import (
     read_distributions,
     write_environment,
 )
+from tests.uv import UV
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -137,17 +138,16 @@ def test_as_pip_check_on_100_environments(folders: list[Path], tmp_path: Path) -
 
 @pytest.mark.long
 def test_as_uv_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -> None:
-    uv = shutil.which("uv", path=str(Path(sys.executable).parent)) or shutil.which("uv")
-    if uv is None:
+    if not UV:
         pytest.skip("no uv")
     venv = tmp_path / "venv"
-    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(venv)], check=True)
+    subprocess.run([UV, "venv", "-q", "--python", sys.executable, str(venv)], check=True)
     [site] = venv.glob("lib/python*/site-packages")
     broken = 0
     for folder in folders:
         shutil.rmtree(site)
         shutil.copytree(folder, site)
-        command = [uv, "pip", "check", "--python", str(venv)]
+        command = [UV, "pip", "check", "--python", str(venv)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         theirs = {(normalised(a), normalised(n)) for a, n in _UV.findall(done.stderr)}
         ours = by_fadoctor(folder)
