@@ -11,6 +11,7 @@ from tools.refresh.names.archive import Sources
 from tools.refresh.names.attributes import History, Reader, classes_of
 from tools.refresh.names.families import Seen, by_name
 from tools.refresh.names.packages import PACKAGES, class_files
+from tools.refresh.names.told import Others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,7 +134,9 @@ def test_a_class_inherits_from_one_of_its_name_that_its_file_imports() -> None:
 
 def history(*releases: dict[str, Seen]) -> History:
     seen = {Version(f"1.{minor}.0"): classes for minor, classes in enumerate(releases)}
-    return History(seen, [*seen, Version("1.1.7")], {"Foreign"})
+    has = {"Foreign": frozenset({"loud", "always"})}
+    others = Others({"Foreign": frozenset({"loud"})}, has)
+    return History(seen, [*seen, Version("1.1.7")], others)
 
 
 def of(*names: str, bases: tuple[str, ...] = ()) -> Seen:

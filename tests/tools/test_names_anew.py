@@ -25,8 +25,8 @@ HEAD = "table: {name}\ndoc: A test.\nkeys: {{name: word}}\ncolumns: {{}}\nrefere
 EMPTY = {name: HEAD.format(name=name) for name in NAMES}
 PEFT = {
     "1.0": "class Model:\n    old = both = 1\ndef tune(): ...\n",
-    "1.1": "class Model:\n    both = new = 1\ndef tune(): ...\n",
-    "1.2": "class Model:\n    both = new = 1\ndef other(): ...\n",
+    "1.1": "class Model:\n    both = new = 1\n    def __init__(self): ...\ndef tune(): ...\n",
+    "1.2": "class Model:\n    both = new = 1\n    def __init__(self, x): ...\ndef other(): ...\n",
 }
 
 
@@ -36,6 +36,8 @@ def _two_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "PACKAGES", PACKAGES)
     for module in (anew, tables):
         monkeypatch.setattr(module, "class_files", lambda: {"peft": ["peft/*.py"]})
+    for module in (survey, tables):
+        monkeypatch.setattr(module, "argument_files", lambda: {"peft": ["peft/*.py"]})
     monkeypatch.setattr(tables, "STARTS", {"trl": ("trl",)})
     monkeypatch.setattr(survey, "STARTS", {"trl": ("trl",)})
 
@@ -75,6 +77,9 @@ def test_what_came_and_went_is_told_with_its_releases(index: TinyIndex) -> None:
     assert rows(found, "names-attributes").splitlines() == [
         "  - {package: peft, class: Model, name: new, first: 1.1}",
         "  - {package: peft, class: Model, name: old, last: 1.0}",
+    ]
+    assert rows(found, "names-arguments").splitlines() == [
+        "  - {package: peft, class: Model, name: x, first: 1.2}"
     ]
     assert "name: tune, last: 1.1" in rows(found, "names-given")
     assert "asker: trl" in rows(found, "names-asked")

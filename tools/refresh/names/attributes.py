@@ -7,12 +7,15 @@ import fnmatch
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from tools.refresh.names.arguments import Makers, maker_of
 from tools.refresh.names.asked import parsed
 from tools.refresh.names.families import Body, Classes, Family, Seen, dotted
 from tools.refresh.names.history import end_of, spans
+from tools.refresh.names.told import NO_OTHERS, Held, Others, Speakers
+from tools.refresh.names.trees import last_word, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from packaging.version import Version
 
@@ -34,39 +37,22 @@ def classes_of(text: str) -> dict[str, Body]:
     found: dict[str, Body] = {}
     imports: dict[str, str] = {}
     renamed: dict[str, str] = {}
-    for node in _statements(tree.body if tree is not None else ()):
+    for node in statements(tree.body if tree is not None else ()):
         if isinstance(node, ast.ImportFrom):
             origin = (node.module or "").rpartition(".")[2]
             imports.update({each.name: origin for each in node.names})
             renamed.update({each.asname: each.name for each in node.names if each.asname})
         elif isinstance(node, ast.ClassDef):
-            names = (name for base in node.bases if (name := _last(base)))
+            names = (name for base in node.bases if (name := last_word(base)))
             bases = tuple(renamed.get(name, name) for name in names)
-            found[node.name] = Body(bases, set(_bound(node)), imports)
+            found[node.name] = Body(bases, set(_bound(node)), imports, maker_of(node))
     return found
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, those below `if` and `try` too."""
-    for node in body:
-        yield node
-        if isinstance(node, ast.If | ast.Try):
-            yield from _statements([*node.body, *node.orelse])
-
-
-def _last(base: ast.expr) -> str:
-    """Return the name of a base: of `a.B` and of `B[T]` it is B."""
-    if isinstance(base, ast.Subscript):
-        base = base.value
-    if isinstance(base, ast.Attribute):
-        return base.attr
-    return base.id if isinstance(base, ast.Name) else ""
 
 
 def _bound(node: ast.ClassDef) -> Iterator[str]:
     """Yield what a class binds in its body, and what its objects have once they are made."""
     methods = {}
-    for each in _statements(node.body):
+    for each in statements(node.body):
         if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
             yield each.name
             methods[each.name] = each
@@ -113,20 +99,30 @@ class Reader:
 
     def classes(self, sources: Sources) -> Classes:
         """Return the classes of a release."""
+        return self._seen(Family(self._bodies(sources, self._patterns)))
+
+    def arguments(
+        self, sources: Sources, patterns: Collection[str], others: Collection[str]
+    ) -> Classes:
+        """Return what classes of some of the files take. Others are those of other packages."""
+        return self._seen(Makers(self._bodies(sources, patterns), others))
+
+    def _bodies(self, sources: Sources, patterns: Collection[str]) -> dict[str, Body]:
         paths = [path for path in sources.digests
                  if not any(each in path for each in _ASIDE)
-                 and any(fnmatch.fnmatchcase(path, each) for each in self._patterns)]  # fmt: skip
+                 and any(fnmatch.fnmatchcase(path, each) for each in patterns)]  # fmt: skip
         digests = sources.digests
         wanted = {path for path in paths if digests[path] not in self._known}
         for path, text in sources.read(wanted).items() if wanted else ():
             self._known[digests[path]] = classes_of(text)
-        bodies = {
+        return {
             f"{dotted(path)}.{name}": body
             for path in sorted(paths)
             for name, body in self._known[digests[path]].items()
         }
-        family = Family(bodies)
-        found = {name: family.seen(name) for name in bodies}
+
+    def _seen(self, family: Family) -> Classes:
+        found = {name: family.seen(name) for name in family.names}
         return {name: self._kept.setdefault(seen, seen) for name, seen in found.items()}
 
 
@@ -142,22 +138,33 @@ class History:
         self,
         seen: Mapping[Version, Classes],
         every: Sequence[Version] = (),
-        others: Collection[str] = (),
+        others: Others = NO_OTHERS,
+        lineage: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Take the releases, oldest first, all that there are, and the classes of others."""
-        self._seen, self._versions, self._every = seen, list(seen), every
-        self.names = frozenset(name for classes in seen.values() for name in classes)
-        self._names = sorted(self.names)
-        self._changes = {name: self._changed(name) for name in self._names}
-        heirs = Counter(base for name in self._names for base in self._ancestors(name))
-        own = {base for base, count in heirs.items() if count >= _FAMILY and base in self._changes}
-        self._families = own | (heirs.keys() & set(others))
+        """Take the releases, oldest first, all that there are, and the classes of others.
 
-    def given_rows(self, package: str) -> Iterator[str]:
-        """Yield rows of names-attributes: what a class has not always had, and its base neither."""
+        The lineage is that of another table, where this one has none of its own.
+        """
+        self._seen, self._versions, self._every = seen, list(seen), every
+        names = sorted({name for classes in seen.values() for name in classes})
+        self._held = {name: self._of(name) for name in names}
+        heirs = Counter(base for held in self._held.values() for base in held.ancestors)
+        own = (base for base, count in heirs.items() if count >= _FAMILY and base in self._held)
+        self._speakers = Speakers(self._held, frozenset(own), others, lineage)
+
+    def others(self) -> Others:
+        """Return what classes of other packages have to know that inherit from these."""
+        has = {name: frozenset(held.names) for name, held in self._held.items()}
+        return Others(self._speakers.told, has)
+
+    def given_rows(self, package: str, names: Callable[[str], bool] = bool) -> Iterator[str]:
+        """Yield rows of names-attributes: what a class has not always had, and its base neither.
+
+        `names` says which classes have rows.
+        """
         cells: dict[tuple[str, str], list[str]] = {}
-        for name in self._names:
-            for attribute in sorted(self._told(name)):
+        for name in filter(names, self._held):
+            for attribute in sorted(self._speakers.told[name]):
                 cells.setdefault((name, self._cells(name, attribute)), []).append(attribute)
         shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for (name, text), attributes in cells.items():
@@ -168,66 +175,47 @@ class History:
                 yield f"  - {{{keys}{text}}}\n"
 
     def base_rows(self) -> Iterator[str]:
-        """Yield rows of names-bases: from which families classes inherit, the nearest first."""
+        """Yield rows of names-bases: which families speak for classes, the nearest first."""
         heirs: dict[tuple[str, ...], list[str]] = {}
-        for name in self._names:
-            families = [each for each in self._ancestors(name) if each in self._families]
-            if families:
-                heirs.setdefault(tuple(families), []).append(name)
+        for name in self._held:
+            if families := self._speakers.lineage[name]:
+                heirs.setdefault(families, []).append(name)
         for key, several in sorted(heirs.items()):
             for words in _cut(several):
                 yield f"  - {{class: {words}, bases: {' '.join(key)}}}\n"
 
-    def _there(self, name: str) -> list[Version]:
-        return [version for version in self._versions if name in self._seen[version]]
-
-    def _ancestors(self, name: str) -> list[str]:
-        """Return all that a class ever inherited from; what it inherits now comes first."""
-        there = reversed(self._there(name))
-        return list(dict.fromkeys(base for each in there for base in self._seen[each][name].bases))
-
-    def _changed(self, name: str) -> set[str]:
-        """Return what not all releases of a class have; of inner variables only what went."""
-        there = [self._seen[version][name].names for version in self._there(name)]
-        some = frozenset.union(*there) - frozenset.intersection(*there)
-        return {each for each in some if is_outer(each) or each not in there[-1]}
-
-    def _told(self, name: str) -> set[str]:
-        """Return what is told of a class: what came or went, where no family says just that.
-
-        Also what the class always has, where a family says that it came or went.
-        """
-        there = self._there(name)
-        always = frozenset.intersection(*(self._seen[each][name].names for each in there))
-        kept = {
-            each
-            for base in self._ancestors(name)
-            if base in self._families and base in self._changes
-            for each in always & self._changes[base]
-            if not all(self._has(version, base, each) for version in there)
-        }
-        return (self._changes[name] - self._inherited(name)) | kept
-
-    def _inherited(self, name: str) -> set[str]:
-        """Return what a family has whenever the class has it."""
-        found = set()
-        there = self._there(name)
-        for base in self._ancestors(name):
-            if base in self._families and base in self._changes:
-                found |= {
-                    each
-                    for each in self._changes[name] & self._changes[base]
-                    if all(self._has(v, name, each) == self._has(v, base, each) for v in there)
-                }
-        return found
-
-    def _has(self, version: Version, name: str, attribute: str) -> bool:
-        known = self._seen[version].get(name)
-        return known is not None and attribute in known.names
+    def _of(self, name: str) -> Held:
+        """Return what the releases of a class have. What it inherits from now comes first."""
+        there, names, bases = 0, Counter[str](), dict[str, None]()
+        now, apart, is_whole = tuple[str, ...](), set[str](), True
+        for place, classes in enumerate(self._seen.values()):
+            if name in classes:
+                there |= 1 << place
+                names.update(dict.fromkeys(classes[name].names, 1 << place))
+                now = classes[name].bases
+                bases = dict.fromkeys([*now, *bases])
+                apart |= classes[name].apart
+                is_whole &= classes[name].is_whole
+        newest = 1 << (there.bit_length() - 1)
+        changed = (
+            each for each, bits in names.items()
+            if bits != there and (is_outer(each) or not bits & newest)
+        )  # fmt: skip
+        return Held(
+            there,
+            names,
+            frozenset(changed),
+            list(bases),
+            frozenset(now),
+            frozenset(apart),
+            is_whole,
+        )
 
     def _cells(self, name: str, attribute: str) -> str:
-        versions = self._versions
-        stretches = spans([(each, self._has(each, name, attribute)) for each in versions])
+        versions, bits = self._versions, self._held[name].names.get(attribute, 0)
+        stretches = spans([(each, bool(bits >> at & 1)) for at, each in enumerate(versions)])
+        if not stretches:
+            return ", never: true"
         first, last = stretches[-1]
         cells = [f", first: {first}"] if first != versions[0] else []
         if last != versions[-1]:

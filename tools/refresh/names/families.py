@@ -21,10 +21,28 @@ class Seen:
     """What its objects have, by its bases too."""
     bases: tuple[str, ...]
     """All that it inherits from, the nearest first."""
+    apart: frozenset[str] = frozenset()
+    """What not all classes of its name have, where it stands for several."""
+    is_whole: bool = False
+    """It has nothing else by a class of another package."""
+    is_open: bool = False
+    """It takes any argument."""
 
 
 Classes = dict[str, Seen]
 """Of one release: by the dotted name of the module and the class."""
+
+
+@dataclass
+class Maker:
+    """How objects of a class are made, as far as its own body says."""
+
+    names: frozenset[str] = frozenset()
+    """Arguments."""
+    has_constructor: bool = False
+    is_open: bool = False
+    """The constructor takes any argument."""
+    is_dataclass: bool = False
 
 
 @dataclass
@@ -35,6 +53,7 @@ class Body:
     names: set[str] = field(default_factory=set)
     imports: dict[str, str] = field(default_factory=dict)
     """Base that its file imports -> the last word of the module which it comes from."""
+    maker: Maker = field(default_factory=Maker)
 
 
 def is_told(name: str) -> bool:
@@ -53,6 +72,7 @@ class Family:
     def __init__(self, bodies: Mapping[str, Body]) -> None:
         """Take them by their dotted names."""
         self._bodies = bodies
+        self.names = list(bodies)
         self._by_name: dict[str, list[str]] = {}
         for each in bodies:
             self._by_name.setdefault(each.rpartition(".")[2], []).append(each)
@@ -96,6 +116,11 @@ class Family:
         return near[0] if len(near) == 1 else base
 
 
+def simple_names(seen: Mapping[Version, Classes]) -> set[str]:
+    """Return the names of classes, without their modules."""
+    return {each.rpartition(".")[2] for classes in seen.values() for each in classes}
+
+
 def by_name(seen: Mapping[Version, Classes]) -> dict[Version, Classes]:
     """Return classes by their names alone, but for what several of a name do not have alike.
 
@@ -132,7 +157,8 @@ def _keyed(
         yield name, first
         return
     bases = tuple(base for base in first.bases if all(base in each.bases for each in others))
-    yield name, Seen(first.names - apart[name], bases)
+    is_whole = all(each.is_whole for each in several[name].values())
+    yield name, Seen(first.names - apart[name], bases, frozenset(apart[name]), is_whole)
     if apart[name]:
         for key, seen in several[name].items():
-            yield key, Seen(seen.names & apart[name], seen.bases)
+            yield key, Seen(seen.names & apart[name], seen.bases, is_whole=seen.is_whole)

@@ -55,7 +55,16 @@ PACKAGES = (
 
 def class_files() -> dict[str, list[str]]:
     """Return distribution -> where the classes lie whose attributes are read, as patterns."""
-    text = Path(__file__).with_name("class-files.yaml").read_text("utf-8")
+    return _patterns("class-files.yaml")
+
+
+def argument_files() -> dict[str, list[str]]:
+    """Return distribution -> where the classes lie whose arguments are read, as patterns."""
+    return _patterns("argument-files.yaml")
+
+
+def _patterns(name: str) -> dict[str, list[str]]:
+    text = Path(__file__).with_name(name).read_text("utf-8")
     found: dict[str, list[str]] = yaml.safe_load(text)
     return found
 

@@ -11,19 +11,21 @@ from packaging.version import Version
 
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import Sources, open_sources
+from tools.refresh.names.arguments import closed
 from tools.refresh.names.asked import Asked, asked_names
 from tools.refresh.names.attributes import History, Reader
 from tools.refresh.names.bounds import STARTS, Fits, Given, bound_rows, fits
-from tools.refresh.names.families import Classes, by_name
+from tools.refresh.names.families import Classes, by_name, simple_names
 from tools.refresh.names.given import Giver, Module
 from tools.refresh.names.history import follow
 from tools.refresh.names.loaded import Loader
-from tools.refresh.names.packages import PACKAGES, Package, remote_names
+from tools.refresh.names.packages import PACKAGES, Package, argument_files, remote_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tools.refresh.index import Index
+    from tools.refresh.names.told import Others
     from tools.refresh.transport import Transport
 
 _T = TypeVar("_T")
@@ -49,6 +51,8 @@ class Survey:
     failed: list[str] = field(default_factory=list)
     """Those of them that another run may read: the index or the network did not answer."""
     _texts: dict[str, Seen] = field(default_factory=dict)
+    _makers: dict[str, dict[Version, Classes]] = field(default_factory=dict)
+    """What classes take, by distribution and release."""
 
     def add_asker(self, package: Package, index: Index, transport: Transport) -> None:
         """Read what the releases of a package ask of the others."""
@@ -95,7 +99,7 @@ class Survey:
         self,
         distribution: str,
         files: Collection[str],
-        others: Collection[str],
+        others: Others,
         index: Index,
         transport: Transport,
     ) -> History:
@@ -103,14 +107,32 @@ class Survey:
         sys.stderr.write(f"classes of {distribution}\n")
         [package] = (each for each in PACKAGES if each.distribution == distribution)
         versions = self.count(package, index)
-        reader = Reader(files)
+        reader, of_arguments = Reader(files), argument_files().get(distribution, ())
+        foreign = {each for makers in self._makers.values() for each in simple_names(makers)}
 
-        def look(version: Version) -> Classes | None:
+        def look(version: Version) -> tuple[Classes, Classes] | None:
             sources = self._sources(package, version, index, transport)
-            what = f"{distribution} {version}"
-            return self._tried(what, lambda: reader.classes(sources)) if sources else None
+            if sources is None:
+                return None
+            return self._tried(
+                f"{distribution} {version}",
+                lambda: (
+                    reader.classes(sources),
+                    reader.arguments(sources, of_arguments, foreign),
+                ),
+            )
 
-        return History(by_name(follow(versions, look)), versions, others)
+        seen = follow(versions, look)
+        self._makers[distribution] = {version: taken for version, (_, taken) in seen.items()}
+        classes = {version: classes for version, (classes, _) in seen.items()}
+        return History(by_name(classes), versions, others)
+
+    def arguments(
+        self, distribution: str, others: Others, lineage: Mapping[str, Sequence[str]]
+    ) -> History:
+        """Return what the classes of a package, once they are read, took as arguments."""
+        seen = by_name(closed(self._makers[distribution]))
+        return History(seen, self.versions[distribution], others, lineage)
 
     def bounds(
         self, distribution: str, given: Given, index: Index, transport: Transport

@@ -8,8 +8,9 @@ import yaml
 from packaging.version import Version
 
 from tools.refresh.names.bounds import STARTS, given_of
-from tools.refresh.names.packages import PACKAGES, Package, class_files
+from tools.refresh.names.packages import PACKAGES, Package, argument_files, class_files
 from tools.refresh.names.rows import asked_rows, given_rows, unsteady
+from tools.refresh.names.told import NO_OTHERS, Others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tools.refresh.transport import Transport
 
 READ = "names-read"
-OF_CLASSES = ("names-attributes", "names-bases")
+OF_CLASSES = ("names-attributes", "names-bases", "names-arguments")
 OF_MODULES = ("names-given", "names-asked", "name-bounds")
 NAMES = (*OF_CLASSES, *OF_MODULES, READ)
 """All that are written here."""
@@ -73,16 +74,33 @@ def put_classes(tables: Tables, survey: Survey, index: Index, transport: Transpo
     """Put the tables of classes; return the packages. Others may inherit from the first one's."""
     given: list[str] = []
     bases: list[str] = []
-    first: frozenset[str] = frozenset()
+    first: Others | None = None
     names = class_files()
     for name, files in names.items():
-        history = survey.classes(name, files, first, index, transport)
+        history = survey.classes(name, files, first or NO_OTHERS, index, transport)
         given += history.given_rows(name)
         bases += history.base_rows()
-        first = first or history.names
+        first = first or history.others()
     tables.replace("names-attributes", given)
     tables.replace("names-bases", bases)
+    put_arguments(tables, survey)
     return list(names)
+
+
+def put_arguments(tables: Tables, survey: Survey) -> None:
+    """Put which arguments classes take. Messages name a class without its module."""
+    lineage = {
+        name: str(row["bases"]).split()
+        for row in tables.rows("names-bases")
+        for name in str(row["class"]).split()
+    }
+    taken: list[str] = []
+    first: Others | None = None
+    for name in argument_files():
+        history = survey.arguments(name, first or NO_OTHERS, lineage)
+        taken += history.given_rows(name, lambda each: "." not in each)
+        first = first or history.others()
+    tables.replace("names-arguments", taken)
 
 
 def put_asked(tables: Tables, survey: Survey) -> None:
