@@ -58,7 +58,7 @@ class FixSelection:
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
-        return begun(suiting(useful, self._here))
+        return begun(suiting(self._vendor.asked(useful), self._here))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
