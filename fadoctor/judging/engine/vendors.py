@@ -22,7 +22,9 @@ def foreign_words(tables: Mapping[str, Table], vendor: str) -> tuple[str, ...]:
     """Return what stands only in fixes for the GPUs of other vendors than one."""
     rows = tables[_TABLE].rows
     own = (word for row in rows if row["vendor"] != vendor for word in cell_words(row.get("own")))
-    never = (word for row in rows if row["vendor"] == vendor for word in cell_words(row.get("never")))
+    never = (
+        word for row in rows if row["vendor"] == vendor for word in cell_words(row.get("never"))
+    )
     return (*own, *never)
 
 

@@ -74,7 +74,9 @@ class Vendor:
         self._asks: tuple[str, ...] = ()
         self.name = _stated(said) or _decided(named, products)
         if not self.name and len(products) > 1:
-            self._asks = tuple(word for row in words.values() for word in cell_words(row.get("builds")))
+            self._asks = tuple(
+                word for row in words.values() for word in cell_words(row.get("builds"))
+            )
         self._foreign = foreign_words(tables, self.name) if self.name else ()
         row = words.get(self.name, {})
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
