@@ -36,10 +36,19 @@ def are_used(lines: Sequence[str]) -> bool:
     return any(map(_USED.search, lines))
 
 
-def with_companions(fix: Fix, matrix: Matrix) -> Fix:
-    """Return a fix whose step that installs torch alone from an index names its companions."""
+def with_companions(fix: Fix, matrix: Matrix, *, used: bool) -> Fix:
+    """Return a fix whose step that installs torch alone from an index names its companions.
+
+    `used`: whether the log shows that they are; a fix that removes them shows it, too.
+    """
+    if not used and not any(_removes_them(step) for step in fix.steps):
+        return fix
     steps = tuple(_completed(step, matrix) for step in fix.steps)
     return fix if steps == fix.steps else msgspec.structs.replace(fix, steps=steps)
+
+
+def _removes_them(step: Step) -> bool:
+    return step.kind is StepKind.UNINSTALL and not set(NAMES).isdisjoint(step.items)
 
 
 def _completed(step: Step, matrix: Matrix) -> Step:

@@ -24,7 +24,7 @@ from fadoctor.judging.explain.labels import label_in
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
-from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
+from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
@@ -239,7 +239,7 @@ def _finding(
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
         Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
-        for line in cause.lines
+        for line in as_written(cause.lines, reading.lines)
     ]
     if found is not None:
         evidence += found.evidence

@@ -64,8 +64,8 @@ class FixSelection:
         if useful is not own:
             self._note(IN_VAIN)
         whole = self._vendor.asked(useful)
-        if self._are_companions_used:
-            whole = tuple(with_companions(fix, scope.matrix) for fix in whole)
+        used = self._are_companions_used
+        whole = tuple(with_companions(fix, scope.matrix, used=used) for fix in whole)
         return begun(suiting(whole, self._here))
 
     def _note(self, text: str) -> None:
