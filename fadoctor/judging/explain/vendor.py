@@ -22,7 +22,7 @@ from fadoctor.sources.logs.named_gpus import named_gpus
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
@@ -44,6 +44,9 @@ _DENIED = compiled(r"(?i)\bplatform is (?:not )?available\b|is not available bec
 # my 7900XTX | RTX 3060 | Arc A770
 _MAY_BE_CARD = compiled(r"(?<![\d.])\d{4}(?!\d)|(?i:\barc\b)|[AHV]100")
 _ARC = compiled(r"(?i)\barc(?:\(tm\))? [ab]\d{3}m?\b")
+
+# vllm>=0.8,<0.34 | torch[opt]==2.8.0
+_NAME = compiled(r"[\[=<>~! ]")
 
 NVIDIA, INTEL = "nvidia", "intel"
 _OF_LABEL = {"roc": AMD, "xpu": INTEL}
@@ -78,6 +81,12 @@ class Vendor:
                 word for row in words.values() for word in cell_words(row.get("builds"))
             )
         self._foreign = foreign_words(tables, self.name) if self.name else ()
+        self._of_others = tuple(
+            name
+            for vendor, each in words.items()
+            if self.name not in ("", vendor)
+            for name in cell_words(each.get("pypi"))
+        )
         row = words.get(self.name, {})
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
         questions = tables["questions"].rows if "questions" in tables else ()
@@ -85,7 +94,7 @@ class Vendor:
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
-        return suits(fix, self._foreign)
+        return suits(fix, self._foreign) and not installs(fix, self._of_others)
 
     def asked(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return fixes with one question first where two vendors' GPUs are named.
@@ -108,6 +117,13 @@ class Vendor:
             return ()
         title, text = self._said
         return (Fix("of-this-vendor", title, Safety.SAFE, (Step(StepKind.ADVICE, text),)),)
+
+
+def installs(fix: Fix, packages: Collection[str]) -> bool:
+    """Return whether a fix installs one of some packages from Python's own index."""
+    steps = [each for each in fix.steps if each.kind is StepKind.INSTALL and not each.index]
+    names = {_NAME.split(item, maxsplit=1)[0] for step in steps for item in step.items}
+    return not names.isdisjoint(packages)
 
 
 def _decided(named: Sequence[str], products: Sequence[str]) -> str:
