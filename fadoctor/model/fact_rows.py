@@ -177,6 +177,7 @@ log.name               | text    | log         | the name that a log calls missi
 log.class              | text    | log         | the class of an object that lacks an attribute; Absent where there is no log
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
 log.built              | text    | log         | the package whose build a log shows, as installers call it; Absent where there is none
+log.label              | text    | log         | the one label of a build of torch that a log names, such as cu130; Absent where it names none
 log.minimum            | text    | log         | the lowest release of a toolkit that a log asks for; Absent where there is none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.engine.bounded import bounded_step
 from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.foreign import is_foreign
 from fadoctor.judging.engine.operators import is_below
@@ -50,7 +51,7 @@ def fitted(fix: Fix, environment: Environment, matrix: Matrix) -> Fix | None:
         return None
     steps = []
     for step in fix.steps:
-        found = _suited(step, environment, matrix) if step.kind is StepKind.INSTALL else step
+        found = _fitted(step, environment, matrix) if step.kind is StepKind.INSTALL else step
         if found is None or _is_refuted(found, environment, matrix):
             return None
         steps.append(found)
@@ -75,6 +76,11 @@ def is_hopeless(templates: Iterable[StepTemplate], scope: Scope) -> bool:
         all(_outruns_driver(row, environment, matrix) for row in rows)
         or (bool(read) and all(_lacks_code(row, environment, matrix) for row in read))
     )
+
+
+def _fitted(step: Step, environment: Environment, matrix: Matrix) -> Step | None:
+    bounded = bounded_step(step, environment, matrix)
+    return _suited(bounded, environment, matrix) if bounded is not None else None
 
 
 def _suited(step: Step, environment: Environment, matrix: Matrix) -> Step | None:

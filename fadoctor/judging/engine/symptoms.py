@@ -249,8 +249,12 @@ def _described(place: _Place, found: re.Match[str], skipped: int) -> SymptomMatc
 
 
 def _filled(template: str, captures: Mapping[str, str]) -> str:
-    return re.sub(_PLACEHOLDER, lambda name: captures.get(name[1], "unknown"), template)
+    said = re.sub(_PLACEHOLDER, lambda name: captures.get(name[1], "unknown"), template)
+    return _EMPTY_END.sub(".", said)
 
+
+_EMPTY_END = re.compile(r"\s?[:,;]\s{0,3}\.$")
+"""What is left of ": {reason}." where the reason is empty."""
 
 _Rank = tuple[int, int, int, int, str, int]
 

@@ -22,10 +22,12 @@ _COMMENTED = compiled(r"^\s{0,20}(?:#|//)")
 _INSTALLS = compiled(r"\b(?:pip3?|uv pip|uv) (?:install|add)\b")
 _AGAIN = ("--force-reinstall", "--no-cache-dir", "--upgrade")
 _ADVISED = compiled(
-    r"(?i)\b(?:re-?run|run again|try again|retry|consider \w{2,12}ing|try \w{2,12}ing|provide) "
-    r"[^\n]{0,60}?[`'\"]?--[a-z]"
+    r"(?i)\b(?:re-?run|run again|try again|retry|provide|"
+    r"(?:consider|try|please|can|should|must|need to|may|also) "
+    r"(?:\w{2,12}ing|set|pass|use|export|add|enable)) "
+    r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{2,40}=)"
 )
-"""What a program advises: Otherwise, re-run with `--no-build-isolation`."""
+"""What a program advises: re-run with `--no-build-isolation`, consider passing A_B=1."""
 _LABEL = ": "
 _BESIDE = compiled(r", (?=[\w-]{2,40}[:=]|--)")
 _PROSE = compiled(r"[ ,](?:and|in|when|where|or|after) ")
@@ -36,10 +38,11 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
 
     By the patterns of the fix, or since each of its steps stands there as it would be typed.
     """
-    if holds_one(template.tried, [line for line in log if not _ADVISED.search(line)]):
+    own = [line for line in log if not _ADVISED.search(line)]
+    if holds_one(template.tried, own):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
-    said = [plainly(line) for line in log if not _COMMENTED.match(line)] if does else []
+    said = [plainly(line) for line in own if not _COMMENTED.match(line)] if does else []
     return bool(does) and all(_is_done(step, said) for step in does)
 
 

@@ -21,7 +21,11 @@ _TABLE = "vendor-words"
 def foreign_words(tables: Mapping[str, Table], vendor: str) -> tuple[str, ...]:
     """Return what stands only in fixes for the GPUs of other vendors than one."""
     rows = tables[_TABLE].rows
-    return tuple(word for row in rows if row["vendor"] != vendor for word in cell_words(row["own"]))
+    own = (word for row in rows if row["vendor"] != vendor for word in cell_words(row.get("own")))
+    never = (
+        word for row in rows if row["vendor"] == vendor for word in cell_words(row.get("never"))
+    )
+    return (*own, *never)
 
 
 def suits(fix: Fix, foreign: tuple[str, ...]) -> bool:

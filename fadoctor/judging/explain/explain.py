@@ -20,10 +20,11 @@ from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
+from fadoctor.judging.explain.labels import label_in
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
-from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
+from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
@@ -131,7 +132,8 @@ def explain(
     worded = _worded(reading.ranked.causes)
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
     texts = tuple(line.text for line in reading.lines)
-    around = msgspec.structs.replace(around, built=built_in(texts, around.matrix))
+    built, label = built_in(texts, around.matrix), label_in(texts)
+    around = msgspec.structs.replace(around, built=built, label=label)
     chosen = FixSelection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = vocabulary_of(knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
@@ -237,7 +239,7 @@ def _finding(
     fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
     evidence = [
         Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
-        for line in cause.lines
+        for line in as_written(cause.lines, reading.lines)
     ]
     if found is not None:
         evidence += found.evidence

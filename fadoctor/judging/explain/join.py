@@ -51,6 +51,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Packages whose version the log names, by the prefix of their facts."""
     built: Fact = Absent("no log")
     """The package whose build the log shows."""
+    label: Fact = Absent("no log")
+    """The one label of a build of torch that the log names."""
 
     @property
     def judged(self) -> Assessment | None:
@@ -232,6 +234,7 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
     scope = _scope_of(cause, around)
     packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
     here: dict[str, Fact] = {"log.packages": Known(packages, "the log"), "log.built": around.built}
+    here["log.label"] = around.label
     here |= _named(cause, scope.environment)
     shown = scope.environment.facts.get(CAUSES)
     before = shown.value if isinstance(shown, Known) and isinstance(shown.value, tuple) else ()

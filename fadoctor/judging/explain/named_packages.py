@@ -21,6 +21,11 @@ _FOLDER = compiled(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
 # File "/opt/venv/lib/python3.12/site-packages/vllm/platforms/cuda.py", line 22, in <module>
 _FRAME = compiled(r"File \"[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/]")
 
+# File "/a/site-packages/vllm/x.py", line 22, in f | File C:\\site-packages\\triton\\jit.py:345 in f
+_AT_WORK = compiled(
+    r"\bFile \"?[^\"\n]{0,300}-packages[\\/]{1,2}(\w{2,60})[\\/][\w\\/]{1,200}\.py(?:\", line |:)\d"
+)
+
 # /site-packages/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so | mmcv/_ext.so | a\\b.pyd
 _FILE = compiled(r"(?:(\w{2,60})[\\/]{1,2})?(\w{2,60})(?:\.[\w-]{1,60}){0,3}\.(?:so|pyd)\b")
 
@@ -31,6 +36,14 @@ def packages_in(text: str) -> frozenset[str]:
     .../site-packages/x_transformers/attend.py is one of x_transformers.
     """
     return frozenset(_FOLDER.findall(text)) & PACKAGES.keys()
+
+
+def packages_at_work(text: str) -> frozenset[str]:
+    """Return the packages a file of which stands in a frame of a traceback: they are installed.
+
+    File /a/lib/site-packages/triton/runtime/jit.py:345 in <lambda>
+    """
+    return frozenset(_AT_WORK.findall(text)) & PACKAGES.keys()
 
 
 def package_of(text: str) -> str:

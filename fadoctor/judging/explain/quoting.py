@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.logs.cleaning import Line
 
 LEFT_OUT = "..."
 
@@ -108,6 +109,17 @@ class Vocabulary:
                 stem = word.removesuffix(ending)
                 stems += [stem, f"{stem}e", f"{stem}ed", f"{stem}ing"]
         return any(each.encode("utf-8", "replace") in self._words for each in stems)
+
+
+def as_written(shown: Iterable[Line], read: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines as they stand in a text, where they were matched as a program prints them."""
+    by_number: dict[int, list[Line]] = {}
+    for line in read:
+        by_number.setdefault(line.number, []).append(line)
+    for line in shown:
+        there = by_number.get(line.number, [])
+        is_repaired = len(there) == 1 and line.text not in there[0].text
+        yield there[0] if is_repaired else line
 
 
 def quote(text: str, captures: Mapping[str, str], known: Vocabulary) -> str:

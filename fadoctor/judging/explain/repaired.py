@@ -93,7 +93,9 @@ def _meant(
     """Yield a text with one line as it is meant, and where that line stands."""
     for repaired in islice(tolerant().repaired(line.text for line in lines), TRIES):
         at = repaired.line
-        anew = msgspec.structs.replace(lines[at], text=repaired.text)
+        # The line that says it, of those that were joined: a mark of code says nothing.
+        most = max(lines[at : at + 1 + repaired.joined], key=lambda line: len(line.text))
+        anew = msgspec.structs.replace(most, text=repaired.text)
         whole = Failure("", (*lines[:at], anew, *lines[at + 1 + repaired.joined :]))
         start = sum(len(line.text) + 1 for line in lines[:at])
         yield whole, start, start + len(repaired.text)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
+from fadoctor.judging.explain.companions import are_used, with_companions
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
@@ -49,6 +50,10 @@ class FixSelection:
             return ()
         return situations(self._texts, self._said, self._knowledge.tables)
 
+    @cached_property
+    def _are_companions_used(self) -> bool:
+        return self._said is not None and are_used(self._texts)
+
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
         own = begun(fix for fix in fixes if self._vendor.suits(fix))
@@ -58,7 +63,10 @@ class FixSelection:
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
-        return begun(suiting(useful, self._here))
+        whole = self._vendor.asked(useful)
+        used = self._are_companions_used
+        whole = tuple(with_companions(fix, scope.matrix, used=used) for fix in whole)
+        return begun(suiting(whole, self._here))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
+from fadoctor.judging.explain.own_python import own_python
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -63,7 +64,7 @@ class Situation(msgspec.Struct, frozen=True):
             return fix
         steps = tuple(
             msgspec.structs.replace(step, text=f"{self.pip} {step.text.removeprefix(_PIP)}")
-            if step.kind in _OF_PIP and step.text.startswith(_PIP)
+            if step.kind in _STARTED and step.text.startswith(_PIP)
             else step
             for step in fix.steps
         )
@@ -78,6 +79,10 @@ class Situation(msgspec.Struct, frozen=True):
 
 
 _OF_PIP = (StepKind.INSTALL, StepKind.UNINSTALL)
+_STARTED = (*_OF_PIP, StepKind.SYSTEM)
+
+OWN_PYTHON = "own-python"
+"""The place that is no row of the table: a program whose Python a text shows by its path."""
 
 
 def situations(
@@ -90,7 +95,9 @@ def situations(
     text = "\n".join(line[:LINE] for line in ends_of(lines, LINES))
     folded = text.casefold()
     system = environment.facts.get("host.os")
-    return tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
+    shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
+    python = "" if any(each.pip for each in shown) else own_python(text.splitlines())
+    return (*shown, _of_own_python(python)) if python else shown
 
 
 def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
@@ -108,13 +115,23 @@ def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...
     return (_instead(said), *placed) if said is not None else placed or offered
 
 
+def _of_own_python(python: str) -> Situation:
+    pip = f"{python} -m pip"
+    return Situation(OWN_PYTHON, pip=pip, installs=f"pip of this program: {pip}.")
+
+
 def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     """Return a fix with what is to be known beside it in the first of some places."""
     for each in here:
         fix = each.started(fix)
     if any(each.owns(fix) for each in here):
         return fix
-    told = next(filter(None, (each.told(fix) for each in here)), "")
+    shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
+    if shown and any(
+        step.text.startswith(each.pip) for each in here for step in fix.steps if each.pip
+    ):
+        return fix
+    told = shown or next(filter(None, (each.told(fix) for each in here)), "")
     steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
     return msgspec.structs.replace(fix, steps=steps)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.explain.line_cause import line_cause
+from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.model.fact import Fact
-    from fadoctor.model.rule import Cell, Knowledge
+    from fadoctor.model.rule import Cell, Knowledge, Rule
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.facts import LogFacts
 
@@ -46,6 +47,7 @@ _PRINTED = compiled(
     r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
     r"|A matching Triton is not available|Error caught was: "
 )
+_MISSING = {"present": False}
 _OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 
 
@@ -101,9 +103,12 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
     if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
         return None
     text = _Text(lines, _words(knowledge), facts.reported)
+    at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = {rule.id: rule for rule in knowledge.rules}
     for row in _rows(knowledge):
         if row.rule not in rules or not _fits(row, facts.environment.facts):
+            continue
+        if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
         if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
             continue
@@ -149,6 +154,13 @@ def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:
     if row.least and any(is_older(each, row.least) for each in named):
         return False
     return not row.below or all(is_older(each, row.below) for each in named)
+
+
+def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) -> bool:
+    """Return whether a rule is about a package that is missing, and the text shows it at work."""
+    key = rule.subject.replace("-", "_")
+    is_missing = (rule.when or {}).get(f"{key}.version") == _MISSING
+    return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
 
 
 def _words(knowledge: Knowledge) -> dict[str, re.Pattern[str]]:

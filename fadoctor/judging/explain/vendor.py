@@ -1,23 +1,33 @@
-"""Whose GPU a log is about, and the fixes that are another vendor's."""
+"""Whose GPU a log is about, and the fixes that are another vendor's.
+
+The torch that is installed and what a report of a tool lists decide; then products that are named;
+then words. Where products of two vendors are named, no build of either is offered: it is asked.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.engine.possible import CHOICES, QUESTION
 from fadoctor.judging.engine.vendors import AMD, foreign_words, suits
 from fadoctor.knowledge.matrix.query import cell_words
-from fadoctor.model.fact import Known
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.ends import ends_of
+from fadoctor.sources.logs.facts import plain_lines
+from fadoctor.sources.logs.named_gpus import named_gpus
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Knowledge, Table
     from fadoctor.sources.logs.cleaning import Line
+    from fadoctor.sources.targets.gpu_name import GpuModel
 
 ENDS = 1_500
 """Lines at the beginning and at the end of a log that are searched."""
@@ -31,9 +41,20 @@ _PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
 _DENIED = compiled(r"(?i)\bplatform is (?:not )?available\b|is not available because")
 
+# my 7900XTX | RTX 3060 | Arc A770
+_MAY_BE_CARD = compiled(r"(?<![\d.])\d{4}(?!\d)|(?i:\barc\b)|[AHV]100")
+_ARC = compiled(r"(?i)\barc(?:\(tm\))? [ab]\d{3}m?\b")
+
+# vllm>=0.8,<0.34 | torch[opt]==2.8.0
+_NAME = compiled(r"[\[=<>~! ]")
+
+NVIDIA, INTEL = "nvidia", "intel"
+_OF_LABEL = {"roc": AMD, "xpu": INTEL}
+"""Whose GPUs a torch with such a label uses; one for CUDA may lie beside any GPU."""
+
 
 class Vendor:
-    """The one vendor that a log names; none where it names none, or both and states neither."""
+    """The one vendor that a log is about; "" where it names none, or several and decides not."""
 
     def __init__(
         self, lines: Sequence[Line], knowledge: Knowledge, said: Environment | None = None
@@ -43,22 +64,52 @@ class Vendor:
         `said`, what the log says of its environment, decides where it names both: a message about a
         build for CUDA tells in the same line of the torch for ROCm that is installed.
         """
-        words = {str(row["vendor"]): row for row in knowledge.tables["vendor-words"].rows}
-        read = ends_of(lines, ENDS)
-        text = "\n".join(line.text for line in read if not _DENIED.search(line.text))
+        tables = knowledge.tables
+        words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
+        read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
+        text = "\n".join(line.text for line in read)
         named = [
             vendor
             for vendor, row in words.items()
-            if any(_stands(name, text) for name in _names(vendor, row, knowledge.tables))
+            if any(_stands(name, text) for name in _names(vendor, row, tables))
         ]
-        self.name = named[0] if len(named) == 1 else _stated(said) if named else ""
-        self._foreign = foreign_words(knowledge.tables, self.name) if self.name else ()
+        products = _products(read, tables) if len(named) != 1 or _MAY_BE_CARD.search(text) else ()
+        self._asks: tuple[str, ...] = ()
+        self.name = _stated(said) or _decided(named, products)
+        if not self.name and len(products) > 1:
+            self._asks = tuple(
+                word for row in words.values() for word in cell_words(row.get("builds"))
+            )
+        self._foreign = foreign_words(tables, self.name) if self.name else ()
+        self._of_others = tuple(
+            name
+            for vendor, each in words.items()
+            if self.name not in ("", vendor)
+            for name in cell_words(each.get("pypi"))
+        )
         row = words.get(self.name, {})
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
+        questions = tables["questions"].rows if "questions" in tables else ()
+        self._question = next((each for each in questions if each["about"] == "vendor"), None)
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
-        return suits(fix, self._foreign)
+        return suits(fix, self._foreign) and not installs(fix, self._of_others)
+
+    def asked(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return fixes with one question first where two vendors' GPUs are named.
+
+        It is asked where a fix is a build for one of them: no such build is offered then.
+        """
+        left = tuple(fix for fix in fixes if suits(fix, self._asks))
+        if len(left) == len(fixes) or self._question is None:
+            return fixes
+        title, how = (str(self._question[key]) for key in ("title", "how"))
+        builds = dict.fromkeys(fix.title for fix in fixes if fix not in left)
+        then = f"The answer decides on: {'; '.join(islice(builds, CHOICES))}."
+        steps = tuple(Step(StepKind.ADVICE, text) for text in (how, then))
+        question = Fix(QUESTION, title, Safety.SAFE, steps)
+        return (question, *(fix for fix in left if fix.id != QUESTION))
 
     def instead(self) -> tuple[Fix, ...]:
         """Return what is said where every fix is another vendor's."""
@@ -68,17 +119,57 @@ class Vendor:
         return (Fix("of-this-vendor", title, Safety.SAFE, (Step(StepKind.ADVICE, text),)),)
 
 
+def installs(fix: Fix, packages: Collection[str]) -> bool:
+    """Return whether a fix installs one of some packages from Python's own index."""
+    steps = [each for each in fix.steps if each.kind is StepKind.INSTALL and not each.index]
+    names = {_NAME.split(item, maxsplit=1)[0] for step in steps for item in step.items}
+    return not names.isdisjoint(packages)
+
+
+def _decided(named: Sequence[str], products: Sequence[str]) -> str:
+    """Return the one vendor that words and products leave.
+
+    AMD's users name CUDA, whose words many messages hold; the words of ROCm stand in fewer.
+    """
+    vendors = dict.fromkeys((*named, *products))
+    if len(vendors) == 1:
+        return next(iter(vendors))
+    return products[0] if len(products) == 1 and products[0] != NVIDIA else ""
+
+
+def _products(lines: Sequence[Line], tables: Mapping[str, Table]) -> tuple[str, ...]:
+    """Return the vendors whose graphics cards lines name; graphics of processors are none."""
+    models: dict[str, GpuModel] = {}
+    amd = {str(row["gfx"]): row.get("discrete") for row in tables[_PRODUCTS[AMD]].rows}
+    found: dict[str, None] = {}
+    for line in plain_lines(lines):
+        claims = [claim for claim, _ in named_gpus(line, models, tables)]
+        chips = [str(claim.value) for claim in claims if claim.name.endswith(".gfx")]
+        if chips and not any(amd.get(chip) for chip in chips):
+            continue
+        found |= dict.fromkeys(str(each.value) for each in claims if each.name.endswith(".vendor"))
+        found |= {INTEL: None} if _ARC.search(line.text) else {}
+    return tuple(found)
+
+
 def _stated(said: Environment | None) -> str:
-    """Return AMD where the torch of a log is for ROCm, and no other vendor's GPU is there."""
-    if said is None or not isinstance(said.fact("torch.hip"), Known):
+    """Return the vendor of the torch of a log, or of all GPUs that a report in it lists.
+
+    A torch for ROCm or XPU tells it, unless another vendor's GPU is there.
+    """
+    if said is None:
         return ""
-    gpus = [said.fact(f"{each.text}.vendor") for each in said.subjects("gpu")]
-    return AMD if all(not isinstance(gpu, Known) or gpu.value == AMD for gpu in gpus) else ""
+    gpus = {fact_text(said.fact(f"{each.text}.vendor"), "") for each in said.subjects("gpu")} - {""}
+    label = version_part(fact_text(said.fact("torch.version"), ""), "local") or ""
+    build = AMD if isinstance(said.fact("torch.hip"), Known) else _OF_LABEL.get(label[:3], "")
+    if build:
+        return build if gpus <= {build} else ""
+    return gpus.pop() if len(gpus) == 1 else ""
 
 
 def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:
     yield from cell_words(row["names"])
-    for product in tables[_PRODUCTS[vendor]].rows:
+    for product in tables[_PRODUCTS[vendor]].rows if vendor in _PRODUCTS else ():
         yield from (name for name in cell_words(product["names"]) if len(name) >= SHORT)
 
 

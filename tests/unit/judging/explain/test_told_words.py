@@ -93,3 +93,13 @@ def test_fixes_that_only_texts_need_are_offered_for_what_is_told(knowledge: Know
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     offered = [fix.id for fix in report.findings[0].fixes]
     assert offered[:2] == ["torch-of-amd-by-gfx", "torch-of-that-vendor"]
+
+
+@pytest.mark.parametrize(
+    "beside", ["triton 3.4.0", r"File C:\v\site-packages\triton\jit.py:3 in f"]
+)
+def test_what_is_there_is_not_missing(knowledge: Knowledge, beside: str) -> None:
+    """Somebody was told to install the triton whose traceback stood in the text."""
+    text = "# Triton error on Windows: the system cannot find the file"
+    assert "triton-missing" in found(knowledge, text)
+    assert "triton-missing" not in found(knowledge, f"{text}\n{beside}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.selection import OTHERS_FIXES
 from fadoctor.judging.explain.vendor import Vendor
@@ -90,3 +91,39 @@ def test_where_every_fix_is_another_vendors_something_is_said(knowledge: Knowled
     assert first.id == "of-this-vendor"
     assert "ROCm" in first.title
     assert OTHERS_FIXES in report.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "vendor"),
+    [
+        ("my 4090 went into the server, this machine has a 7900XTX", ""),
+        ("a laptop with Radeon 780M graphics and an RTX 4070", ""),
+        ("XPU backend on a Core Ultra", "intel"),
+        ("Intel Arc A770 here, an RTX 3060 there", ""),
+        ("RX 7900 XT, and pip installed torch 2.6.0+cu124", "amd"),
+    ],
+)
+def test_products_count_more_than_words(knowledge: Knowledge, text: str, vendor: str) -> None:
+    assert Vendor([Line(1, text, "")], knowledge).name == vendor
+
+
+def test_where_two_vendors_cards_are_named_it_is_asked(knowledge: Knowledge) -> None:
+    """A CUDA build was recommended for a machine with a Radeon, whose owner had named both."""
+    log = (
+        "My 4090 is in the other machine, here is a 7900XTX on Windows 11\n"
+        "AssertionError: Torch not compiled with CUDA enabled"
+    )
+    fixes = explained(knowledge, log).findings[0].fixes
+    assert fixes[0].id == QUESTION
+    assert "which" in fixes[0].steps[0].text.casefold()
+    assert not any("whl/" in f"{step.text} {step.index}" for fix in fixes for step in fix.steps)
+
+
+def test_intels_triton_is_not_replaced(knowledge: Knowledge) -> None:
+    log = (
+        "torch 2.8.0+xpu on Windows 11, Intel Arc A770\n"
+        "RuntimeError: Failed to find C compiler. Please specify via CC environment variable"
+    )
+    fixes = explained(knowledge, log).findings[0].fixes
+    assert "Build Tools" in fixes[0].steps[0].text
+    assert not any("triton-windows" in step.text for fix in fixes for step in fix.steps)

@@ -1,0 +1,61 @@
+"""The Python that runs the program of a log, as a command: its paths on Windows tell it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# D:\\a\\venv\\Lib\\site-packages\\torch\\__init__.py | "E:/app/runtime/lib/site-packages/torch"
+_SITE = compiled(
+    r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
+    r"[\\/]{1,2}[Ll]ib[\\/]{1,2}site-packages[\\/]"
+)
+# Python executable:  G:\\app\\pylibs\\python.exe | venv "C:\\webui\\venv\\Scripts\\Python.exe"
+_TOLD = compiled(
+    r"(?:(?i:executable)\W{1,6}|^\W{0,2}venv \"|(?i:python):? {1,4}\"?)"
+    r"(?P<python>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){1,9}[Pp]ython3?\.exe)"
+)
+_VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
+_BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
+_CONDA = compiled(r"(?i)conda|[\\/]envs[\\/]|mamba|installer_files")
+_ROAMING = compiled(r"(?i)[\\/]roaming[\\/]|windowsapps")
+_PLAIN = compiled(r"[\w:.\\-]{1,300}")
+
+
+def own_python(lines: Sequence[str]) -> str:
+    """Return how the Python of a log is started, "" where it shows none, several or conda's."""
+    found = {path.casefold(): path for path in _pythons(lines)}
+    if len(found) != 1:
+        return ""
+    path = next(iter(found.values()))
+    return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+
+
+def _pythons(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        for said in _TOLD.finditer(line):
+            if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
+                yield _written(said["python"])
+        for site in _SITE.finditer(line):
+            yield from _of_root(_written(site["root"]))
+
+
+def _of_root(root: str) -> Iterator[str]:
+    """Yield the Python of a folder of site-packages: a venv's, or one that lies in it."""
+    name = root.rpartition("\\")[2]
+    if _CONDA.search(root) or _ROAMING.search(root):
+        return
+    if _VENV.search(name):
+        yield rf"{root}\Scripts\python.exe"
+    elif _BUNDLED.search(name):
+        yield rf"{root}\python.exe"
+
+
+def _written(path: str) -> str:
+    """Return a path with single backslashes, as Windows writes it."""
+    return re.sub(r"[\\/]{1,4}", r"\\", path)

@@ -1,0 +1,44 @@
+"""Ranges that fixes install hold no release that needs another torch or Python."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.judging.engine.bounded import bounded_step
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.environment import OF_A_LOG, Environment, Target
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Step, StepKind
+
+NEW = "transformers>=4.49.0,<=5.24.0"
+
+
+def bounded(item: str, **facts: str) -> tuple[str, ...]:
+    known = {f"{name}.version": Known(value, "a log") for name, value in facts.items()}
+    environment = Environment("0", Target(kind=OF_A_LOG, label="log", reason="here"), known)
+    step = Step(StepKind.INSTALL, f"pip install '{item}'", (item,))
+    found = bounded_step(step, environment, Matrix(load_knowledge().tables))
+    return found.items if found is not None else ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "left"),
+    [
+        ({"torch": "2.5.1+cu124"}, ("transformers>=4.49.0,<5.20",)),
+        ({"torch": "2.9.0", "python": "3.10"}, ("transformers>=4.49.0,<5.21",)),
+        ({"torch": "2.9.0", "python": "3.12"}, (NEW,)),
+        ({}, (NEW,)),
+    ],
+)
+def test_the_upper_end(facts: dict[str, str], left: tuple[str, ...]) -> None:
+    assert bounded(NEW, **facts) == left
+
+
+def test_none_is_left() -> None:
+    assert bounded("transformers>=5.21.0,<=5.24.0", torch="2.5.1") == ()
+
+
+def test_other_requirements_stay() -> None:
+    assert bounded("torch==2.8.0", torch="2.5.1") == ("torch==2.8.0",)
+    assert bounded("peft>=0.17,<0.18", torch="1.0") == ("peft>=0.17,<0.18",)

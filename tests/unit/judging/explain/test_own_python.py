@@ -1,0 +1,43 @@
+"""The Python that runs a program, by the paths in its log."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.own_python import own_python
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+
+@pytest.mark.parametrize(
+    ("lines", "python"),
+    [
+        ([r'"D:\ui\venv\lib\site-packages\torch\x.py", line 3'], r"D:\ui\venv\Scripts\python.exe"),
+        ([r"'E:\\rvc\\runtime\\lib\\site-packages\\torch'"], r"E:\rvc\runtime\python.exe"),
+        ([r"Python executable:  G:\app\pylibs_win\python.exe"], r"G:\app\pylibs_win\python.exe"),
+        ([r'venv "C:\my ui\venv\Scripts\Python.exe"'], r'"C:\my ui\venv\Scripts\Python.exe"'),
+        ([r"C:\Users\a\miniconda3\envs\b\Lib\site-packages\torch\x.py"], ""),
+        ([r"C:\Users\a\AppData\Roaming\Python\Python312\site-packages\torch\x.py"], ""),
+        ([r"D:\a\venv\Lib\site-packages\x.py", r"D:\b\venv\Lib\site-packages\x.py"], ""),
+        (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
+        ([r"D:\a&calc\venv\Lib\site-packages\x.py"], ""),
+    ],
+)  # fmt: skip
+def test_what_paths_show(lines: list[str], python: str) -> None:
+    assert own_python(lines) == python
+
+
+def test_commands_start_it(knowledge: Knowledge) -> None:
+    log = (
+        r'  File "D:\ui\venv\lib\site-packages\pkg_resources\__init__.py", line 1'
+        "\nImportError: cannot import name 'packaging' from 'pkg_resources' "
+        r"(D:\ui\venv\lib\site-packages\pkg_resources\__init__.py)"
+    )
+    [finding, *_] = explain(read_log(io.BytesIO(log.encode()), "a", knowledge), knowledge).findings
+    texts = [step.text for step in finding.fixes[0].steps]
+    assert r"D:\ui\venv\Scripts\python.exe -m pip install setuptools==69.5.1" in texts
