@@ -44,8 +44,11 @@ _HANDLED = compiled(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
 
 # So has one that names what it takes in place of what failed, but it was asked for the other:
 # Flash Attention failed, using default SDPA: ... | Error running sage: ..., using PyTorch instead.
+# bitsandbytes logs what its library failed with, and raises only where a layer needs that library:
+# bitsandbytes library load error: Configured CUDA binary not found at ...
 _REPLACED = compiled(
     r"(?i)\bfailed[,;:]? (?:now )?using [\w' -]{2,40}|[,;:.] ?using [\w' -]{2,40} instead\b"
+    r"|\bbitsandbytes library load error: "
 )
 _ASIDE = compiled(r"\(e\.g\.[^()\n]{0,200}\)")
 """An example in brackets says nothing of what happened."""

@@ -48,6 +48,10 @@ ADDED = 3
 _RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 
 
+# Cyrillic, Arabic, Chinese, Japanese, Korean: words_in reads none of them.
+_OTHER_SCRIPT = compiled(r"[\u0400-\u06ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
 # Numbers vary from text to text.
 _VARIES = compiled(r"\d")
 
@@ -78,8 +82,12 @@ class Tolerant:
     """All wordings by their words."""
 
     def __init__(self, wordings: Iterable[Wording]) -> None:
-        """Take the wordings; which words tell them apart shows by how many have them."""
-        self._wordings = tuple(wordings)
+        """Take the wordings; which words tell them apart shows by how many have them.
+
+        One in another script is left out: what tells it apart is no word that is compared, and it
+        would be put into each line with the few words that it shares.
+        """
+        self._wordings = tuple(each for each in wordings if not _OTHER_SCRIPT.search(each.text))
         self._words = tuple(words_in(each.text) for each in self._wordings)
         self._literal = tuple(
             tuple(words[place].text for place in each.literal)

@@ -174,3 +174,14 @@ def test_what_a_terminal_wrapped_and_indented_is_put_together(
         "      ModuleNotFoundError: No module named\n      'torch'\n"
     )
     assert found(read(log)) == [("build-no-torch-isolation", "error")]
+
+
+def test_what_bitsandbytes_only_logs_is_no_error(read: Callable[[str], Reading]) -> None:
+    log = (
+        "bitsandbytes library load error: Configured CUDA binary not found at "
+        "C:\\v\\bitsandbytes\\libbitsandbytes_cuda130.dll\n"
+        "ImportError: DLL load failed while importing _fused: The specified module could not be "
+        "found.\n"
+    )
+    assert ("bitsandbytes-cuda-missing", "error") not in found(read(log))
+    assert ("windows-dll-load", "warning") in found(read(log))

@@ -113,3 +113,15 @@ def test_the_numbers_of_a_line_stay(knowledge: Knowledge) -> None:
     line = "GPUs with compute capability below 6.0 not supported."
     texts = [each.text for each in tolerant.repaired([line])]
     assert "GPUs with compute capability below 6.0 are not supported." in texts
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ImportError: DLL load failed while importing some_ext",
+        "# DLL load failed while importing _myown_module_of_mine",
+    ],
+)
+def test_no_words_of_another_script_are_put_in(knowledge: Knowledge, line: str) -> None:
+    report = explain(read_log(io.BytesIO(line.encode()), "a.log", knowledge), knowledge)
+    assert "windows-paging-file-small" not in [each.rule_id for each in report.findings]
