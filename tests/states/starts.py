@@ -26,6 +26,7 @@ STARTS: dict[str, tuple[str, ...]] = {
         "xformers 0.0.32.post2",
     ),
     "CPU torch": ("torch 2.6.0+cpu -", "torchvision 0.21.0+cpu", "torchaudio 2.6.0+cpu"),
+    "CPU torch of 2.9": ("torch 2.9.1+cpu -", "torchvision 0.24.1+cpu"),
     "vLLM": (
         "torch 2.8.0 12.8", "triton 3.4.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
