@@ -135,7 +135,9 @@ def _compared(environment: Environment) -> Iterator[Violation]:
         name = fact_text(environment.fact(f"{key}.distribution"), "")
         for text in fact_words(environment.fact(f"{key}.unmet_alone")):
             if name and (found := _ASKED.fullmatch(text)):
-                yield Violation(name, found["name"], found["range"] or "", there.get(found["name"], ""))
+                yield Violation(
+                    name, found["name"], found["range"] or "", there.get(found["name"], "")
+                )
 
 
 def _key(distribution: str) -> str:
