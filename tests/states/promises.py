@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 # flash-attn>=2.7.1,<2.8.3
 _REQUIREMENT = re.compile(r"([A-Za-z][A-Za-z0-9._-]{1,60})((?:[<>=!~]=?[0-9][0-9A-Za-z.*+]*,?)+)")
 
+# an index of PyTorch in a command, and what it is asked for
+_INDEX = re.compile(r"--index-url https://download\.pytorch\.org/whl/(\S{1,20})(.*)")
+_PINNED = re.compile(r" ([A-Za-z][A-Za-z0-9._-]{1,60})==([0-9][0-9A-Za-z.]*)(?:\+([A-Za-z0-9.]+))?")
+_ON_EVERY_INDEX = ("torch", "torchvision", "torchaudio")
+_BESIDE_TORCH = ("-rocm", "-xpu")
+"""Ends of names that PyTorch's indexes alone have."""
+
 BACKENDS_OF = {
     package: frozenset(name for name, owner in BACKENDS.items() if owner == package)
     for package in ATTENTION
@@ -34,6 +41,7 @@ def broken_promise(plan: Plan) -> str:
 def _broken(plan: Plan) -> Iterator[str]:
     moved = {change.distribution: change.after for change in plan.changes}
     yield from _unsaid(plan)
+    yield from _from_elsewhere(plan)
     for action in plan.actions:
         if action.kind is ActionKind.INSTALL:
             yield from (f"a bare name: {item}" for item in action.requirements if _is_bare(item))
@@ -48,6 +56,20 @@ def _broken(plan: Plan) -> Iterator[str]:
         yield from _vain(plan, moved)
     if moved and not is_asked and plan.proof.errors and plan.proof.lost:
         yield f"{', '.join(plan.proof.lost)} stops working for a half repair"
+
+
+def _from_elsewhere(plan: Plan) -> Iterator[str]:
+    """Yield what is to come back from an index that it did not come from."""
+    for action in plan.actions if not plan.windows else ():
+        for command in action.undo.split(" && "):
+            label, rest = found.groups() if (found := _INDEX.search(command)) else ("", command)
+            for name, version, local in _PINNED.findall(rest):
+                is_open = not local and (
+                    name in _ON_EVERY_INDEX or not label or name.endswith(_BESIDE_TORCH)
+                )
+                is_own = local in ("", "cpu") or local.startswith(("cu", "rocm", "xpu"))
+                if is_own and not is_open and local != label:
+                    yield f"{name} {version} comes back from {label or 'no index'}"
 
 
 def _vain(plan: Plan, moved: Mapping[str, str]) -> Iterator[str]:

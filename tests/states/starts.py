@@ -26,6 +26,7 @@ STARTS: dict[str, tuple[str, ...]] = {
         "xformers 0.0.32.post2",
     ),
     "CPU torch": ("torch 2.6.0+cpu -", "torchvision 0.21.0+cpu", "torchaudio 2.6.0+cpu"),
+    "CPU torch of 2.9": ("torch 2.9.1+cpu -", "torchvision 0.24.1+cpu"),
     "vLLM": (
         "torch 2.8.0 12.8", "triton 3.4.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
@@ -38,6 +39,9 @@ STARTS: dict[str, tuple[str, ...]] = {
     ),
     "torch 2.11": (
         "torch 2.11.0 13.0", "triton 3.6.0", "torchvision 0.26.0", "torchaudio 2.11.0",
+    ),
+    "xformers of PyPI beside CUDA 13": (
+        "torch 2.13.0 13.0", "triton 3.7.1", "torchvision 0.28.0", "xformers 0.0.35",
     ),
     "vision of another torch": (
         "torch 2.7.1 12.6", "triton 3.3.1", "torchvision 0.21.0", "torchaudio 2.6.0",
@@ -75,7 +79,7 @@ def start(name: str, gpu: tuple[str, str, str], python: str = "3.12") -> Environ
         if package in EXTENSIONS:
             found = msgspec.structs.replace(found, facts={**found.facts, **there})
         if package == "xformers":
-            there = {"xformers.extension": fact_of("_C.so")}
+            there = {"xformers.extension": fact_of("_C.so"), "xformers.direct_url": Absent("test")}
             found = msgspec.structs.replace(found, facts={**found.facts, **there})
         if package == "torch":
             found = msgspec.structs.replace(

@@ -20,6 +20,14 @@ MACHINES = (
 MOVES = (Change("flash-attn", "", "2.8.3.post1"),)
 BY_HAND = Action(ActionKind.ADVICE, "pip install 'flash-attn>=2.7.1,<2.8.3'")
 
+BACK = Action(
+    ActionKind.INSTALL,
+    "x",
+    ("x",),
+    undo="pip install --index-url https://download.pytorch.org/whl/cu128 --no-deps"
+    " torch==2.8.0+cu128 triton-windows==3.2.0.post21",
+)
+
 
 def made(**parts: Any) -> Plan:
     given = {"actions": (), "changes": MOVES, **parts}
@@ -36,6 +44,7 @@ def made(**parts: Any) -> Plan:
             "a bare name",
         ),
         ({"changes": (Change("sglang", "0.5.23", "0.5.2"),)}, "without a word"),
+        ({"actions": (BACK,)}, "triton-windows 3.2.0.post21 comes back from cu128"),
         ({"changes": (Change("peft", "0.21.2", "0.16.0"),)}, "not named with its version"),
         (
             {"proof": Proof(missed=("fa2 on gpu[0] fails",)), "wishes": ("fa2 on gpu[0]",)},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
-from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TORCH, TRITON
+from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, TRITON
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.repair.plan.build import missing_modules
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
@@ -16,6 +16,7 @@ from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.post_state import old_cuda_wheels
 from fadoctor.repair.plan.released import mapping_of
+from fadoctor.repair.plan.rocm_torch import left_on_amd
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.undoing import undo_commands
 from fadoctor.repair.plan.wheel_facts import text_of
@@ -175,7 +176,8 @@ class Writer:
         )
         names = tuple(self._installed_name(choice.package) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
-        mixed = any(not choice.index and choice.distribution != TRITON for choice in choices)
+        there = {TRITON, *self._with_torch(choices)}
+        mixed = any(not choice.index and choice.distribution not in there for choice in choices)
         urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,
@@ -188,10 +190,18 @@ class Writer:
             side_effects=(
                 *self._steps_back(choices),
                 *_effects_of(choices),
+                *left_on_amd(self.environment, choices),
                 *effects_of_hub(self.environment, choices),
             ),
             undo=self._undo(names),
         )
+
+    def _with_torch(self, choices: tuple[Choice, ...]) -> Iterator[str]:
+        """Yield what PyTorch's index has beside torch: what torch asks for in any later release."""
+        helpers = self.problem.session.candidates.helpers
+        for torch in (choice for choice in choices if choice.package == TORCH):
+            asked = helpers.declared(TORCH, torch.version)
+            yield from (name for name, versions in asked.items() if versions[:2] in (">=", "=="))
 
     def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
         """Yield which frameworks become older: what only their newer releases do, stops working."""
@@ -338,8 +348,10 @@ def _effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
         is_amd = isinstance(torch.facts.get("torch.hip"), Known)
         whose = "AMD's" if is_amd else "NVIDIA's"
         yield f"the download is several gigabytes, {whose} libraries included"
-    if ChoiceKind.FOLLOW in kinds:
-        yield "the installer chooses the versions that are not named here"
+    is_open = any(c.kind is ChoiceKind.INSTALL and _range_of(c) for c in choices)
+    is_open |= any(choice.package in FRAMEWORKS for choice in choices)
+    if ChoiceKind.FOLLOW in kinds or is_open:
+        yield "the installer chooses the versions that are not named here, and what those require"
     for owner in owners_of(choices):
         yield f"{owner}, a third party, built the wheel, not the authors of flash-attn"
 

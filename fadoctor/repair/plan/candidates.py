@@ -13,11 +13,12 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import PACKAGES, TORCH, TRITON
+from fadoctor.model.packages import PACKAGES, TORCH, TRITON, XFORMERS
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.files import Files
 from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.repair.plan.index_wheels import IndexWheels
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
 from fadoctor.repair.plan.published import InstalledWhere
@@ -44,6 +45,7 @@ class Candidates:
         self.indexes = Indexes(matrix)
         self.files = Files(matrix)
         self.listed = Releases(matrix, self.indexes)
+        self.index_wheels = IndexWheels(matrix, self.indexes)
         self.helpers = Helpers(matrix)
         self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
         self._triton: dict[tuple[str, str], tuple[Choice, ...]] = {}
@@ -156,7 +158,13 @@ class Candidates:
 
     def releases(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
-        return self.listed.fitting(package, environment)
+        found = self.listed.fitting(package, environment)
+        if package != XFORMERS:
+            return found
+        others = (
+            each for choice in found for each in self.index_wheels.instead(choice, environment)
+        )
+        return (*others, *found)
 
 
 def torch_requires(release: Row, platform: str, python: str) -> dict[str, str]:

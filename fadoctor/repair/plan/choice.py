@@ -62,6 +62,8 @@ class Choice(msgspec.Struct, frozen=True):
     def distribution(self) -> str:
         """The distribution that it installs or removes: by its requirement, or the usual one."""
         names = PACKAGES.get(self.package, ())
+        if len(names) == 1:
+            return names[0]
         others = (name for name in names[1:] if self.requirement.startswith(f"{name}=="))
         return next(others, distribution_of(self.package))
 

@@ -6,10 +6,11 @@ where files are not read at all: the facts that reading it would give are Absent
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE, TORCH, XFORMERS
@@ -32,6 +33,7 @@ _LINKED = (
 """What reading an extension says of it and torch together: void when torch changes."""
 
 _BROKEN = ("truncated", "not-elf")
+_RUNTIME = re.compile(r"libcudart\.so\.(?P<major>[0-9]{1,3})(?:[.0-9]{0,20})")
 _OF_TORCH = ("libtorch", "libc10")
 _OWN_FAILURES = (*_BROKEN, "other-machine")
 _SYSTEM_CAUSES = ("glibc", "libstdcxx", "python")
@@ -84,8 +86,8 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
     """Return what of the extensions beside torch is void with another torch, whose facts are given.
 
     Where a package says for which torch it was made, that decides; else nobody knows. One that
-    requires a torch does not set its CUDA: beside another major nobody knows either. What loads
-    goes on loading beside a torch of the same minor, CUDA major and C++ ABI.
+    requires a torch does not set its CUDA: beside another major its name tells, or the runtime that
+    it loads. What loads goes on loading beside a torch of the same minor, CUDA major and C++ ABI.
     """
     changed: dict[str, Fact] = {}
     same = _minor(facts) == _minor(torch)
@@ -102,8 +104,10 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
             continue
         # a label that already was wrong about this torch says nothing
         is_wrong = same and cause in _TORCH_FUNCTIONS
-        is_told = _names_torch(facts, package) and not is_wrong
-        is_told = is_told and (not moves or names_cuda(facts, package))
+        is_for_it = _runtime(facts, extension) == _linking(torch)[0]
+        is_taken = is_for_it and _takes(facts, package, torch)
+        is_told = (_names_torch(facts, package) or is_taken) and not is_wrong
+        is_told = is_told and (not moves or is_for_it or names_cuda(facts, package))
         fact = _BY_LABEL if is_told else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed
@@ -159,6 +163,22 @@ def _names_torch(facts: Mapping[str, Fact], package: str) -> bool:
     requires = facts.get(f"{package}.requires")
     needs = requires.value if isinstance(requires, Known) else {}
     return isinstance(needs, dict) and needs.get(TORCH, "").startswith("==")
+
+
+def _takes(facts: Mapping[str, Fact], package: str, torch: Mapping[str, Fact]) -> bool:
+    """Return whether a package's metadata takes a torch, and every later one than its own."""
+    requires = facts.get(f"{package}.requires")
+    needs = requires.value if isinstance(requires, Known) else {}
+    bound = needs.get(TORCH, "") if isinstance(needs, dict) else ""
+    return ">=" in bound and is_in(_value(torch, "torch.version"), bound) is True
+
+
+def _runtime(facts: Mapping[str, Fact], extension: str) -> str:
+    """Return the CUDA major whose runtime an extension loads, "" where that was not read."""
+    needed = facts.get(f"{extension}.needed")
+    names = needed.value if isinstance(needed, Known) else ()
+    found = (_RUNTIME.fullmatch(name) for name in names) if isinstance(names, tuple) else ()
+    return next((match["major"] for match in found if match), "")
 
 
 def names_cuda(facts: Mapping[str, Fact], package: str) -> bool:

@@ -20,7 +20,7 @@ from fadoctor.repair.plan.wheel_facts import known, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
 
@@ -42,7 +42,8 @@ class Helpers:
         self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
-        self._declared: dict[str, list[tuple[str, Needs]]] = {}
+        self._asked_by: dict[str, tuple[str, ...]] = {}
+        self._declared: dict[str, list[Row]] = {}
         self._told: dict[tuple[str, str], dict[str, str]] = {}
         self._offers: dict[str, Choice | None] = {}
         self._brought: dict[str, tuple[Choice, ...]] = {}
@@ -62,14 +63,11 @@ class Helpers:
         wanted = tuple(sorted(set(filter(None, specifiers))))
         python = python_of(environment).rstrip("t")
         place = InstalledWhere(text_of(environment, "host.platform"), python)
-        mine = {other for _, _, needs in self._of(name) for other, _ in needs}
-        asked = (
-            name,
-            python,
-            place.platform,
-            wanted,
-            *((other, there.get(other)) for other in sorted(mine)),
-        )
+        if name not in self._asked_by:
+            mine = {other for _, _, needs in self._of(name) for other, _ in needs}
+            self._asked_by[name] = tuple(sorted(mine))
+        beside = tuple(map(there.get, self._asked_by[name]))
+        asked = (name, python, place.platform, wanted, beside)
         if asked not in self._found:
             found = self._fitting(name, python, wanted, there)
             has_file = self.published.has_file
@@ -162,15 +160,14 @@ class Helpers:
         if not self._declared:
             for row in self.matrix.tables["declared-requirements"].rows:
                 for each in cell_words(row["package"]):
-                    told = (str(row["version"]), _needs(row.get("requires")))
-                    self._declared.setdefault(each, []).append(told)
+                    self._declared.setdefault(each, []).append(row)
         asked = (name, version)
         if asked not in self._told:
             self._told[asked] = {
                 other: specifier
-                for versions, needs in self._declared.get(name, ())
-                if is_in(version, versions) is True
-                for other, specifier in needs
+                for row in self._declared.get(name, ())
+                if is_in(version, str(row["version"])) is True
+                for other, specifier in _needs(row.get("requires"))
             }
         return self._told[asked]
 

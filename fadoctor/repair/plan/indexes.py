@@ -21,11 +21,14 @@ class Indexes:
         self.matrix = matrix
         self._builds: dict[tuple[str, str, str], str] = {}
         """Version, build, platform -> CUDA."""
+        self._plain: set[tuple[str, str, str]] = set()
         for row in matrix.tables["torch-builds"].rows:
             for version in cell_words(row["version"]):
                 for build in cell_words(row["build"]):
                     for platform in cell_words(row["platform"]):
                         self._builds[version, build, platform] = str(row["cuda"])
+                        if row.get("beside") == "plain":
+                            self._plain.add((version, build, platform))
 
     def knows(self, platform: str) -> bool:
         """Return whether builds with CUDA are known for a platform, or which one it is is not."""
@@ -39,6 +42,10 @@ class Indexes:
     def has(self, build: str, torch: str, platform: str) -> bool:
         """Return whether a release of torch was surely published in a build."""
         return bool(torch) and (build == CPU or (torch, build, platform) in self._builds)
+
+    def is_plain(self, build: str, torch: str, platform: str) -> bool:
+        """Return whether the index has no label on what is published beside a build of torch."""
+        return (torch, build, platform) in self._plain
 
     def cuda_of(self, build: str, torch: str, platform: str) -> str | None:
         """Return the CUDA of a build of a release, "" for a CPU build, None where not known."""

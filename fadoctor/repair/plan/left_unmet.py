@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.released import can_agree, mapping_of
-from fadoctor.repair.plan.requirements import satisfies, violations
+from fadoctor.repair.plan.requirements import Violation, satisfies, violations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
     from fadoctor.repair.plan.problem import Problem
-    from fadoctor.repair.plan.requirements import Requirements, Violation
+    from fadoctor.repair.plan.requirements import Requirements
+
+# peft>=0.17.0
+_ASKED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,99})(?P<range>[<>=!~].{0,200})?")
 
 Offers = dict[str, tuple["Choice", ...]]
 
@@ -109,11 +114,30 @@ class LeftUnmet:
 
 
 def _of_others(problem: Problem) -> Iterator[Violation]:
-    """Yield what packages outside the catalogue require in another version than is there."""
+    """Yield what packages outside the catalogue require in another version than is there.
+
+    What they compare at import is told by facts: their metadata need not ask for it.
+    """
     requirements = problem.requirements(problem.environment)
-    for each in violations(problem.environment, requirements):
-        if each.found and _key(each.distribution) not in PACKAGES:
+    others = [*violations(problem.environment, requirements), *_compared(problem.environment)]
+    told = set()
+    for each in others:
+        asked = (each.distribution, each.needs)
+        if each.found and _key(each.distribution) not in PACKAGES and asked not in told:
+            told.add(asked)
             yield each
+
+
+def _compared(environment: Environment) -> Iterator[Violation]:
+    """Yield what the facts say that packages outside the catalogue do not find as they require."""
+    there = mapping_of(environment.fact("packages.installed"))
+    for key in environment.requirers():
+        name = fact_text(environment.fact(f"{key}.distribution"), "")
+        for text in fact_words(environment.fact(f"{key}.unmet_alone")):
+            if name and (found := _ASKED.fullmatch(text)):
+                yield Violation(
+                    name, found["name"], found["range"] or "", there.get(found["name"], "")
+                )
 
 
 def _key(distribution: str) -> str:

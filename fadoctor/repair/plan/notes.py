@@ -52,7 +52,7 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
     """Say why little was planned where the tables have nothing for this GPU or platform."""
     if is_advice_only(problem):
         if not solution.changes:
-            yield "no packages are planned for AMD's GPUs: use the commands that rules advise"
+            yield "for AMD's GPUs torch is planned with what is published beside it, nothing else"
     elif (proof.missed or proof.errors) and problem.is_left_to_jetpack:
         yield (
             "PyPI and pytorch.org have no known torch build for this Jetson: "

@@ -96,11 +96,14 @@ def _on_amd(problem: Problem) -> Iterator[str]:
         for word in cell_words(row["gfx"])
     }
     name = PACKAGES[FLASH_ATTN][0]
-    if gfx and gfx <= built:
+    if not gfx or "" in gfx:
+        return
+    variable = "FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE"
+    if gfx <= built:
         which = ", ".join(sorted(gfx))
         yield f"{name} has no files for ROCm; its sources compile for {which} with hipcc of ROCm"
-    elif gfx and "" not in gfx:
-        variable = "FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE"
+        yield f"{name} runs without hipcc, too: its Triton backend needs {variable}"
+    else:
         yield f"{name} has no files for ROCm; its Triton backend needs {variable}"
 
 

@@ -217,9 +217,10 @@ class Releases:
         index = self.indexes.of(build)
         if not index:
             return choice
-        platform = text_of(environment, "host.platform")
         version = choice.version
-        if self.indexes.has(build, self.published_with(choice.package, version), platform):
+        its = (build, self.published_with(choice.package, version))
+        where = (*its, text_of(environment, "host.platform"))
+        if self.indexes.has(*where) and not self.indexes.is_plain(*where):
             version = f"{version}+{build}"
         facts = {**choice.facts, f"{choice.package}.version": known(version)}
         requirement = f"{distribution_of(choice.package)}=={version}"
@@ -261,7 +262,10 @@ class Releases:
         needs = mapping_of(environment.fact(f"{package}.requires"))
         if not accepts(needs.get(TORCH, ""), torch):
             return False
-        theirs = self._cuda_of(package, version, text_of(environment, "host.platform"))
+        platform, build = text_of(environment, "host.platform"), text_of(environment, "torch.build")
+        if self.indexes.is_plain(build, version_part(torch, "base") or "", platform):
+            return True
+        theirs = self._cuda_of(package, version, platform)
         mine = environment.fact("torch.cuda")
         if theirs is None or not isinstance(mine, (Known, Absent)):
             return True

@@ -14,7 +14,8 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import is_there, released
+from fadoctor.repair.plan.offers import newest_in
+from fadoctor.repair.plan.released import accepts, is_there, mapping_of, released
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.sources.targets.rocm import rocm_facts
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fadoctor.knowledge.matrix.query import Rows
+    from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
     from fadoctor.repair.plan.problem import Problem
 
+_OF_NVIDIA = "nvidia-"
 _COMES_ALONG = Unknown("torch for ROCm installs its own", AFTER)
 
 
@@ -98,6 +101,7 @@ def _choices(problem: Problem, version: str, label: str) -> Iterator[Choice]:
     if not index:
         return
     yield _torch(problem, f"{version}+{label}", index)
+    yield from _asked_along(problem, version)
     beside = _companions(problem, version)
     for package in BESIDE_TORCH:
         cell = beside.cell(package)
@@ -107,6 +111,28 @@ def _choices(problem: Problem, version: str, label: str) -> Iterator[Choice]:
             full = f"{cell.value}+{label}" if own == version else str(cell.value)
             if fact_text(problem.environment.fact(f"{package}.version"), "") != full:
                 yield _install(package, full, index, released(package, full))
+
+
+def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:
+    """Yield what moves as the torch that comes refuses the release that is there."""
+    there = mapping_of(problem.environment.fact("packages.installed"))
+    asked = problem.session.candidates.helpers.declared(TORCH, version)
+    for name, versions in asked.items():
+        if name in there and not accepts(versions, there[name]):
+            found = newest_in(name, versions, there[name])
+            if found is not None and name not in problem.wishes.kept:
+                yield found
+
+
+def left_on_amd(environment: Environment, choices: Iterable[Choice]) -> Iterator[str]:
+    """Yield what a torch for CUDA brought, and what stays behind it without a use."""
+    there = mapping_of(environment.fact("packages.installed"))
+    left = sorted(name for name in there if name.startswith(_OF_NVIDIA))
+    is_amd = any(isinstance(choice.facts.get("torch.hip"), Known) for choice in choices)
+    if is_amd and left:
+        yield f"no torch for ROCm uses what stays of NVIDIA's: {', '.join(left)}"
+    if is_amd:
+        yield "torch for ROCm also installs its own triton"
 
 
 def _torch(problem: Problem, full: str, index: str) -> Choice:

@@ -36,6 +36,9 @@ NODE_LIMIT = 2_400
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
 
+_FOLLOWING = 2
+"""Steps that are as long as finding what follows from a whole state."""
+
 _SLOWED_BY = 30
 """Installed packages that make a step as long as one more."""
 
@@ -267,7 +270,7 @@ class _Search:
 
     def _finish(self, node: PartialState) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
-        self.nodes += self.step - 1
+        self.nodes += max(self.step - 1, _FOLLOWING)
         found = aftermath(self.problem, node.state, node.environment)
         cost = msgspec.structs.replace(
             node.bound,

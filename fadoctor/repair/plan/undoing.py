@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import BESIDE_TORCH, FLASH_ATTN, TORCH, TRITON, package_of
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH, TRITON, package_of
+from fadoctor.repair.plan.candidates import TRITON_WINDOWS
 from fadoctor.repair.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ _WHEEL_URL = re.compile(r"https://[A-Za-z0-9._~%+/-]{1,400}\.whl")
 _EXACTLY = ("--force-reinstall", "--no-deps")
 """The installer takes 2.8.0+cu126 for the 2.8.0 that it is asked for, unless it is told to."""
 
-_IN_BUILDS = (TORCH, *BESIDE_TORCH)
+_ON_PYPI = (PACKAGES[TRITON][0], TRITON_WINDOWS)
+"""Distributions of triton that PyPI has; the others lie beside their torch."""
 
 _BY_LABEL = ("rocm", "other")
 """Builds of torch whose index only their label names: ``+rocm6.4``, ``+xpu``."""
@@ -65,10 +67,10 @@ def origin(
         # its setup.py asks for the file that fits, and compiles where there is none
         item = f"{name}=={version_part(version, 'base') or version}"
         return item, ("", ("--no-build-isolation",))
-    build = version_part(version, "local") if package in _IN_BUILDS else ""
+    build = version_part(version, "local")
     known = environment.fact("torch.build")
     if package == TORCH and isinstance(known, Known) and known.value not in _BY_LABEL:
         build = str(known.value)
-    if package == TRITON and name != package:  # pytorch-triton-rocm lies beside its torch
+    if package == TRITON and name not in _ON_PYPI:
         build = version_part(text_of(environment, "torch.version"), "local")
     return f"{name}=={version}", (indexes.of(build or ""), ())

@@ -163,7 +163,8 @@ def test_what_is_broken_in_itself_is_installed_again() -> None:
     found = plan(before)
     assert isinstance(here, Known)
     assert found.outcome is PlanOutcome.REPAIRS
-    assert [(each.distribution, each.after) for each in found.changes] == [("torch", here.value)]
+    changes = [(each.distribution, each.after) for each in found.changes]
+    assert changes == [("torch", here.value), ("sympy", ">=1.13.3")]  # it is older here
     assert [action.kind.value for action in found.actions] == ["uninstall", "install"]
 
 
@@ -174,3 +175,18 @@ def test_known_code_says_for_which_gpus_a_file_is() -> None:
     after = post.apply(environment, some)
     assert after.fact("flash_attn.binary.runs_on") == Known(("8.0",), AFTER)
     assert after.fact("flash_attn.binary.no_code_for") == Known((), AFTER)
+
+
+def test_what_loads_the_runtime_of_the_other_torch_and_takes_it_is_told() -> None:
+    given = facts(
+        torch__version="2.11.0", torch__cuda="13.0", xformers__loads=False,
+        xformers__binary__file="_C.so", xformers__binary__failure="missing-library",
+        xformers__requires={"torch": ">=2.10"},
+        xformers__binary__needed=("libc10.so", "libcudart.so.12", "libc.so.6"),
+    )  # fmt: skip
+    there = torch("2.10.0") | {"torch.cuda": Known("12.8", "test")}
+    assert isinstance(beside_other_torch(given, there)["xformers.loads"], Absent)
+    too_old = torch("2.9.1") | {"torch.cuda": Known("12.8", "test")}
+    assert isinstance(beside_other_torch(given, too_old)["xformers.loads"], Unknown)
+    other = torch("2.12.0") | {"torch.cuda": Known("13.2", "test")}
+    assert isinstance(beside_other_torch(given, other)["xformers.loads"], Unknown)

@@ -31,6 +31,8 @@ A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "550.54.15")
 A100_580 = ("NVIDIA A100-SXM4-80GB", "8.0", "580.65.06")
 H100 = ("NVIDIA H100 80GB HBM3", "9.0", "550.54.15")
 H100_580 = ("NVIDIA H100 80GB HBM3", "9.0", "580.65.06")
+GH200 = ("NVIDIA GH200 480GB", "9.0", "560.35.03")
+GB10 = ("NVIDIA GB10", "12.1", "580.95.05")
 B200 = ("NVIDIA B200", "10.0", "580.65.06")
 WHEEL = (
     "https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/"
@@ -473,9 +475,29 @@ def test_two_that_exclude_each_other_by_a_third_package_are_not_planned_together
     assert "vllm" in {change.distribution for change in alone.changes}
 
 
+def test_torch_for_aarch64_comes_from_the_index_where_the_driver_is_too_old_for_pypis() -> None:
+    """What is published beside it has no label there: a version with one is not to be had."""
+    found = plan(on_platform(start("empty", GH200), "linux_aarch64"), want=("torch", "torchvision"))
+    torch, vision = (
+        next(change.after for change in found.changes if change.distribution == name)
+        for name in ("torch", "torchvision")
+    )
+    assert torch.endswith("+cu128")
+    assert "+" not in vision
+    [action] = (action for action in found.actions if action.is_step)
+    assert action.index.endswith("/cu128")
+
+
+def test_a_cpu_torch_of_aarch64_gives_way_to_a_build_of_the_same_release() -> None:
+    there = on_platform(start("CPU torch of 2.9", GB10), "linux_aarch64")
+    found = {change.distribution: change.after for change in plan(there).changes}
+    assert found["torch"] == "2.9.1+cu130"
+    assert found.get("torchvision", "0.24.1") == "0.24.1"
+
+
 def test_builds_that_only_pytorchs_index_has_are_said_to_be_possible() -> None:
-    """For aarch64 the tables have PyPI's builds alone, which need a newer driver."""
-    there = on_platform(start("empty", ("NVIDIA GH200 480GB", "9.0", "560.35.03")), "linux_aarch64")
+    """For a Python of aarch64 the tables have PyPI's build alone, which needs a newer driver."""
+    there = on_platform(start("empty", GH200, "3.15"), "linux_aarch64")
     found = plan(there, want=("vllm",))
     assert found.proof.missed
     assert any("PyTorch's index may have" in note for note in found.notes)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
@@ -57,3 +58,10 @@ def test_where_others_refuse_that_it_moves_itself() -> None:
     found = planned("datasets", "5.2.0", needs)
     assert "huggingface-hub" not in found
     assert found["datasets"].startswith("5.0.")
+
+
+def test_what_it_compares_at_import_is_mended_though_its_metadata_do_not_ask_for_it() -> None:
+    """`fix` said to look for another diffusers, and `check` to install peft."""
+    found = planned("diffusers", "0.35.2", {"huggingface-hub": ">=0.34.0"}, peft="0.13.2")
+    assert found.keys() == {"peft"}
+    assert is_older(found["peft"].removeprefix(">="), "0.17.0") is False

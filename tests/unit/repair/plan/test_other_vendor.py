@@ -12,7 +12,7 @@ from tests.hosts import recording
 if TYPE_CHECKING:
     from pathlib import Path
 
-TORCH_AND_TRITON = ["torch==2.8.0", "triton==3.4.0"]
+INSTALLED = ["torch==2.8.0", "triton==3.4.0", "sympy>=1.13.3"]
 
 
 def test_it_is_replaced_by_the_same_release_with_cuda(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_it_is_replaced_by_the_same_release_with_cuda(tmp_path: Path) -> None:
     plan = make_plan(environment, session_of(load_knowledge()), PlannerRequest())
     uninstall, install = plan.actions
     assert uninstall.requirements == ("torch", "pytorch-triton-rocm")
-    assert [text.partition("+")[0] for text in install.requirements] == TORCH_AND_TRITON
+    assert [text.partition("+")[0] for text in install.requirements] == INSTALLED
     assert not plan.proof.errors
     assert not plan.proof.missed
     assert "rocm" in uninstall.undo

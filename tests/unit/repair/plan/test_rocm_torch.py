@@ -74,3 +74,25 @@ def test_a_torch_for_rocm_that_has_code_stays() -> None:
 def test_what_is_kept_stays() -> None:
     made = plan(on_amd("torch 2.6 with vision and audio", MI300X), keep=("torch",))
     assert "torch" not in changed(made)
+
+
+def test_what_stays_of_nvidias_and_what_moves_for_torch_is_said() -> None:
+    """torch 2.6 pins one sympy, which PyTorch's index has as well."""
+    there = {"torch": "2.6.0", "sympy": "1.12", "nvidia-cudnn-cu12": "9.1.0.70"}
+    found = on_amd("torch 2.6 with vision and audio", MI300X)
+    facts = {**found.facts, "packages.installed": Known(there, "test")}
+    made = plan(msgspec.structs.replace(found, facts=facts))
+    assert changed(made)["sympy"] == "1.13.1"
+    [install] = (action for action in made.actions if action.kind is ActionKind.INSTALL)
+    assert "nvidia-cudnn-cu12" in " ".join(install.side_effects)
+    assert "--extra-index-url" not in install.argv
+
+
+def test_the_note_about_amd_does_not_contradict_the_plan_for_another_wish() -> None:
+    rocm = {"torch.version": "2.8.0+rocm6.4", "torch.build": "rocm", "torch.hip": "6.4"}
+    found = on_amd("missing triton", MI300X, **rocm)
+    facts = {**found.facts, "torch.cuda": Absent("test")}
+    notes = plan(msgspec.structs.replace(found, facts=facts), want=("flash-attn",)).notes
+    assert not any("no packages are planned" in note for note in notes)
+    assert any("Triton backend" in note for note in notes)
+    assert any("hipcc" in note for note in notes)

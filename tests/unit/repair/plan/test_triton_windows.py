@@ -8,6 +8,7 @@ import msgspec
 
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
+from fadoctor.repair.plan.undoing import origin
 from fadoctor.sources.targets.derived import derive
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import golden, plan, session, without
@@ -51,3 +52,16 @@ def test_a_choice_is_of_the_distribution_that_it_installs() -> None:
     asked = "triton-windows==3.2.0.post21"
     assert Choice("triton", ChoiceKind.INSTALL, requirement=asked).distribution == "triton-windows"
     assert remove("triton").distribution == "triton"
+
+
+def test_what_is_labelled_comes_back_from_the_index_of_its_label() -> None:
+    there = _windows("2.6.0+cu124", "3.3.1.post19")
+    indexes = session().candidates.indexes
+    for name, version, index in (
+        ("xformers", "0.0.28.post3+cu118", "https://download.pytorch.org/whl/cu118"),
+        ("torchao", "0.15.0+cu126", "https://download.pytorch.org/whl/cu126"),
+        ("xformers", "0.0.29.post3", ""),
+        ("triton-windows", "3.3.1.post19", ""),
+        ("vllm", "0.11.0+local.1", ""),
+    ):
+        assert origin(name, version, there, indexes) == (f"{name}=={version}", (index, ()))
