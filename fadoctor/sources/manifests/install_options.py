@@ -41,6 +41,11 @@ _CONDA_VALUES = frozenset((
 ))  # fmt: skip
 
 
+# export PIP_EXTRA_INDEX_URL=..., pip config set global.extra-index-url ...
+_MORE_ELSEWHERE = re.compile(
+    r"\b(?:PIP|UV)_(?:EXTRA_INDEX_URL|FIND_LINKS|INDEX|INDEX_STRATEGY)\b"
+    r"|\bconfig set [^\n]{0,60}(?:extra[-_]index|find[-_]links)"
+)
 # -qU, -qqq
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
 
@@ -70,6 +75,16 @@ class InstallArguments(msgspec.Struct, frozen=True):
     def values(self, names: tuple[str, ...]) -> list[FilledWord]:
         """Return the values of an option by all of its names, in order."""
         return [word for name, word in self.options if name in names]
+
+
+def asks_one_index(given: InstallArguments, text: str, *, is_uv: bool) -> bool:
+    """Return whether a command asks no other index than the one that it names.
+
+    pip asks all that are named at once; uv takes the first one that has the package.
+    `text`: the whole file, which may name more by variables.
+    """
+    more = ("-f", "--find-links", "--index-strategy", *(() if is_uv else MORE_INDEXES))
+    return not given.values(more) and _MORE_ELSEWHERE.search(text) is None
 
 
 def sort_arguments(words: tuple[FilledWord, ...], *, is_conda: bool = False) -> InstallArguments:
