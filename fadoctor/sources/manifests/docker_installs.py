@@ -24,6 +24,7 @@ from fadoctor.sources.manifests.install_options import (
     UPGRADE,
     InstallArguments,
     asks_one_index,
+    of_module,
     sort_arguments,
     with_options,
 )
@@ -178,12 +179,11 @@ class Installs:
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing that is known."""
         names = [word.text for word in words]
-        name = names[0].rpartition("/")[2]
-        if _PYTHON.fullmatch(name) and "-mpip" in names[1:3]:
-            words, name = words[names.index("-mpip") :], "pip"
-        elif _PYTHON.fullmatch(name) and names[1:3] == ["-m", "pip"]:
-            words, name = words[2:], "pip"
-        elif name == "uv" and names[1:2] == ["pip"]:
+        name = re.sub(r"(?i)\.exe$", "", names[0].rpartition("/")[2])
+        if name == "py" or _PYTHON.fullmatch(name):
+            started = of_module(words)
+            return self.follower(started) if started else None
+        if name == "uv" and names[1:2] == ["pip"]:
             rest, verb = self.verb(words[2:])
             if verb == "install":
                 return lambda: self.pip(rest, is_uv=True)

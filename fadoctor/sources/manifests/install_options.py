@@ -50,6 +50,33 @@ _MORE_ELSEWHERE = re.compile(
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
 
 
+def of_module(words: list[FilledWord]) -> list[FilledWord]:
+    """Return the words after ``python -m``, the module first; none where Python runs another thing.
+
+    py -3.11 -m pip, python.exe -s -m pip, python -mpip
+    """
+    at = 1
+    while at < len(words):
+        text = words[at].text
+        if text == "-m":
+            return words[at + 1 :]
+        if text.startswith("-m"):
+            return [msgspec.structs.replace(words[at], text=text[2:]), *words[at + 1 :]]
+        if text in _PYTHON_VALUES:
+            at += 1
+        elif _PYTHON_FLAGS.fullmatch(text) is None:
+            break
+        at += 1
+    return []
+
+
+_PYTHON_VALUES = ("-X", "-W")
+# -s, -uI, -Xutf8, py -3.11-64, py -V:3.12
+_PYTHON_FLAGS = re.compile(
+    r"-[bBdEhiIOPqsSuvx]{1,9}|-[XW].{1,60}|-\d(?:\.\d{1,2})?(?:-\d{2})?|-V:.{1,40}"
+)
+
+
 def with_options(words: tuple[FilledWord, ...]) -> tuple[FilledWord, ...]:
     """Return what ``uv run`` installs before it runs a program: ``--with torch==2.6.0``."""
     found: list[FilledWord] = []
