@@ -79,6 +79,8 @@ class Settings(msgspec.Struct, frozen=True):
 
         `assumes`: whether the GPUs that are meant may stand in for those that are not here.
         """
+        if not assumes:
+            request = msgspec.structs.replace(request, assumes=False)
         if not self.path:
             return request
         from fadoctor.sources.examine.request import Meant

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 _COMPILED, _MISTAKEN = "prebuilt-wheel-missing", "index-name-mistaken"
 _UNFIT, _ISOLATED = "wheel-not-supported", "build-no-torch-isolation"
+_UNSERVED = "torch-not-on-index"
 
-READ_BY_NAME = ("packages.unfit_wheels", "packages.isolated_builds", "packages.mistaken")
+READ_BY_NAME = (
+    "packages.unfit_wheels", "packages.isolated_builds", "packages.mistaken", "packages.unserved",
+)  # fmt: skip
 """Mappings of which the entry of a backend's own distribution is an obstacle."""
 
 
@@ -104,12 +107,15 @@ def _extensions(environment: Environment, package: str) -> Iterator[Obstacle]:
 def _compiled(environment: Environment, package: str) -> Iterator[Obstacle]:
     """Yield that a package is compiled when it is installed, or is not what its name says."""
     name = PACKAGES[package][0]
-    unfit, apart, mistaken = map(environment.facts.get, READ_BY_NAME)
+    unfit, apart, mistaken, unserved = map(environment.facts.get, READ_BY_NAME)
     if isinstance(unfit, Known) and isinstance(unfit.value, dict) and name in unfit.value:
         yield Obstacle(Predicted.FAILS, f"the wheel of {name} is {unfit.value[name]}", _UNFIT)
     if isinstance(apart, Known) and isinstance(apart.value, dict) and name in apart.value:
         text = f"{name} does not install: its setup imports torch, and is built without it"
         yield Obstacle(Predicted.FAILS, text, _ISOLATED)
+    if isinstance(unserved, Known) and isinstance(unserved.value, dict) and name in unserved.value:
+        text = f"{name} does not install: {unserved.value[name]}"
+        yield Obstacle(Predicted.FAILS, text, _UNSERVED)
     if isinstance(mistaken, Known) and isinstance(mistaken.value, dict) and name in mistaken.value:
         yield Obstacle(Predicted.UNKNOWN, f"{name} {mistaken.value[name]}", _MISTAKEN)
     prebuilt = environment.facts.get(f"{package}.wheel.prebuilt")

@@ -25,6 +25,7 @@ from fadoctor.repair.plan.hub_states import HubStates
 from fadoctor.repair.plan.released import accepts, mapping_of
 from fadoctor.repair.plan.wheel_facts import text_of
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
+from fadoctor.sources.manifests.index_releases import UNSERVED, UNSERVED_INSTEAD
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.wheel_tags import UNFIT
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
@@ -244,7 +245,11 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     return changed
 
 
-_NONE_LEFT = {ISOLATED: ISOLATED_KIND, ISOLATED_BY_NEW: ISOLATED_BY_NEW}
+_NONE_LEFT = {
+    ISOLATED: ISOLATED_KIND,
+    ISOLATED_BY_NEW: ISOLATED_BY_NEW,
+    UNSERVED: UNSERVED_INSTEAD,
+}
 """Fact without an entry left -> the fact that is Absent then."""
 
 
@@ -254,7 +259,8 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     Whether a release that comes goes with what else is asked for, its requirements say.
     """
     is_built = choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE)
-    settled = (CONTRADICTED,) if is_built else (CONTRADICTED, ISOLATED, ISOLATED_BY_NEW, UNFIT)
+    settled = (CONTRADICTED, UNSERVED)
+    settled += () if is_built else (ISOLATED, ISOLATED_BY_NEW, UNFIT)
     changed: dict[str, Fact] = {}
     for fact_name in settled:
         told = mapping_of(facts.get(fact_name, _MET))

@@ -144,7 +144,8 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
         first: dict[str, Finding] = {}
         for world in worlds:
             for each in world.prognosis.assessment.findings:
-                if not any(evidence.source == ASSUMED for evidence in each.evidence):
+                is_assumed = any(evidence.source == ASSUMED for evidence in each.evidence)
+                if not (is_assumed or _is_avoided(each, world)):
                     where.setdefault(each.fingerprint, []).append(world)
                     first.setdefault(each.fingerprint, each)
         for fingerprint, bad in where.items():
@@ -160,6 +161,12 @@ def _loose_findings(trial: Trial) -> Iterator[Finding]:
             so = "with every release that the tables list" if is_all else _range(with_it, rest)
             text = f"The release of {asked} to be installed is unknown; this happens {so}."
             yield _lowered(first[fingerprint], Severity.WARNING if is_all else Severity.NOTE, text)
+
+
+def _is_avoided(finding: Finding, world: ResolverWorld) -> bool:
+    """Return whether an installer never comes to it: it heeds that very requirement."""
+    is_unmet = any(".unmet" in each.fact for each in finding.evidence)
+    return is_unmet and finding.subject in world.apart
 
 
 def _lowered(finding: Finding, most: Severity, text: str) -> Finding:

@@ -286,6 +286,26 @@ class Resolver:
             return True
         return any(self.declared.broken(other, pin, {name: version}) for other, pin in pins.items())
 
+    def quarrels(self, package: str, version: str, taken: Mapping[str, str]) -> frozenset[str]:
+        """Return of what is taken with a release, by one installer, what it does not go with.
+
+        Such an installer heeds what both require of each other, so that both never come.
+        """
+        own = self._needs_of(package, version)
+        return frozenset(
+            PACKAGES[other][0]
+            for other, there in taken.items()
+            if other != package
+            and {other, package} <= self.bounds.keys()
+            and not (
+                accepts(own.get(other, ""), there)
+                and accepts(self._needs_of(other, there).get(package, ""), version)
+            )
+        )
+
+    def _needs_of(self, package: str, version: str) -> dict[str, str]:
+        return package_of(self.declared_of(PACKAGES[package][0], version))
+
 
 def _places_of_askers(
     facts: Mapping[str, Fact], places: Mapping[str, tuple[Place, ...]]

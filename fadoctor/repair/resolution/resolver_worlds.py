@@ -39,6 +39,8 @@ class ResolverWorld(msgspec.Struct, frozen=True):
     prognosis: Prognosis
     varied: str = ""
     """The package that is another one than today; "" for today's world."""
+    apart: frozenset[str] = frozenset()
+    """Distributions that one installer takes, and never beside that release."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -136,7 +138,9 @@ def _loose(
         versions = {**today.versions, package: version}
         there = settled(labelled(resolver.world(versions)))
         # of these, findings are told alone
-        return ResolverWorld(versions, foresee(there, *how, predicts=False), package)
+        found = foresee(there, *how, predicts=False)
+        apart = resolver.quarrels(package, version, today.versions)
+        return ResolverWorld(versions, found, package, apart)
 
     for package, specifier in package_of(resolver.environment.bounded).items():
         listed = resolver.versions.of(package, specifier)

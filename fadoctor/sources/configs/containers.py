@@ -78,7 +78,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Configuration:
     """Return what its commands ask for, and the keys beside them that mean the same everywhere."""
-    found = configuration_of(source, list(_commands(source)))
+    found = configuration_of(source, list(_commands(source)), are_apart=True)
     said = Said(source)
     for document in (*_documents(source), *_embedded(source)):
         settings.say(said, document)

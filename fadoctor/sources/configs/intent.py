@@ -30,6 +30,16 @@ class Intent(msgspec.Struct, frozen=True):
 OWN_IMAGE = "the image that the file makes"
 
 
+class AskedGpu(msgspec.Struct, frozen=True):
+    """A GPU that a file asks a cloud or a cluster for."""
+
+    name: str
+    """As written: ``nvidia-tesla-t4``."""
+    place: Place
+    has_environment: bool
+    """Whether the program finds the environment of this machine there, as on a cluster."""
+
+
 class Configuration(msgspec.Struct, frozen=True):
     """One file, read."""
 
@@ -45,3 +55,4 @@ class Configuration(msgspec.Struct, frozen=True):
     """Folders of adapters that it names, as written."""
     image: str = ""
     """The container image in which its program runs; "" where it runs in an environment here."""
+    gpus: tuple[AskedGpu, ...] = ()

@@ -12,6 +12,7 @@ import msgspec
 from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_you_mean
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import READERS, frameworks, loose_keys
+from fadoctor.sources.configs.hardware import asked_gpus
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
@@ -78,6 +79,11 @@ _OF_MODELS = {"model": "config.json", "peft-adapter": "adapter_config.json"}
 
 
 def _read(source: Source, kind: str) -> Configuration:
+    found, gpus = _by_kind(source, kind), asked_gpus(source)
+    return msgspec.structs.replace(found, gpus=gpus) if gpus else found
+
+
+def _by_kind(source: Source, kind: str) -> Configuration:
     if kind:
         found: Configuration = import_module(READERS[kind]).read(source)
         return found

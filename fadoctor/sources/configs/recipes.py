@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.source import Source
 
 KIND = "recipes"
+_IN_ORDER = (".bat", ".cmd", ".ps1")
+"""Endings of scripts that run from top to bottom; the others have targets."""
 _ENV = re.compile(r"\.env(?:\.[\w.-]{1,60})?|[\w.-]{1,100}\.env")
 _PAIR = re.compile(
     r"[ \t]{0,40}(?:export[ \t]{1,9})?([A-Za-z_]\w{0,80})[ \t]{0,9}=[ \t]{0,9}([^\n]*)"
@@ -35,7 +37,9 @@ def read(source: Source) -> Configuration:
     if _ENV.fullmatch(source.base):
         return _environment(source)
     commands = text_commands(source, recipe_script(source.base, source.text))
-    return msgspec.structs.replace(configuration_of(source, commands), kind=KIND)
+    are_targets = not source.base.endswith(_IN_ORDER)
+    found = configuration_of(source, commands, are_apart=are_targets)
+    return msgspec.structs.replace(found, kind=KIND)
 
 
 def _environment(source: Source) -> Configuration:

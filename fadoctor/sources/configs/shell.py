@@ -54,8 +54,13 @@ def read(source: Source) -> Configuration:
     return configuration_of(source, read_commands(source, source.text))
 
 
-def configuration_of(source: Source, commands: list[ConfigCommand]) -> Configuration:
-    """Return what commands ask for; what may not run is Computed."""
+def configuration_of(
+    source: Source, commands: list[ConfigCommand], *, are_apart: bool = False
+) -> Configuration:
+    """Return what commands ask for; what may not run is Computed.
+
+    `are_apart`: targets or services, of which each is run by itself.
+    """
     intents: list[Intent] = []
     started: list[list[Intent]] = []
     named: list[str] = []
@@ -78,7 +83,7 @@ def configuration_of(source: Source, commands: list[ConfigCommand]) -> Configura
                 started.append(found)
             unsure.append((launch.program.text, [] if command.is_sure or is_only else found))
     started += _of_branches(unsure)
-    intents += _one_run(started)
+    intents += _one_run(started, are_apart=are_apart)
     return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
 
 
@@ -107,7 +112,7 @@ def _says(one: Intent, other: Intent) -> bool:
     return one.name == other.name and one.value == other.value
 
 
-def _one_run(started: list[list[Intent]]) -> list[Intent]:
+def _one_run(started: list[list[Intent]], *, are_apart: bool) -> list[Intent]:
     """Return what the programs of a script are told: a server beside a training is not meant.
 
     Where several frameworks are left, attention is open: they have names of their own for it.
@@ -124,7 +129,11 @@ def _one_run(started: list[list[Intent]]) -> list[Intent]:
         for found, framework in zip(started, of, strict=True)
         if not (is_training and framework is not None and framework.value in SERVERS)
     ]
-    intents = [intent for found in _alike(kept) for intent in found]
+    left_out = [found for found in started if found not in kept]
+    kept = _alike(kept)
+    intents = [intent for found in kept for intent in found]
+    if are_apart:
+        intents = _hardest(kept, left_out)
     frameworks = [each for found in kept if (each := _framework(found)) is not None]
     if len({each.value for each in frameworks}) > 1:
         why = Computed("the script starts programs of several frameworks")
@@ -144,6 +153,41 @@ def _alike(started: list[list[Intent]]) -> list[list[Intent]]:
 
 
 _SWITCHES = {"config.bf16", "config.fp16"}
+
+
+def _hardest(kept: list[list[Intent]], left_out: list[list[Intent]]) -> list[Intent]:
+    """Return what programs are told; where one computes in fp16 and another in bf16, that counts.
+
+    Whatever GPU bf16 runs on takes fp16 too: what the first asks of it fails or nothing does. A
+    server that is left out beside a training counts here: it is started all the same.
+    """
+    computes = [_computes(found) for found in (*kept, *left_out)]
+    if not {"bf16", "fp16"} <= set(computes):
+        return [intent for found in kept for intent in found]
+    intents = [
+        intent
+        for found in kept
+        for intent in found
+        if _computes(found) != "fp16" or intent.name not in _DTYPES
+    ]
+    return intents + [
+        intent
+        for found in left_out
+        for intent in found
+        if _computes(found) == "bf16" and intent.name in _DTYPES
+    ]
+
+
+def _computes(found: list[Intent]) -> str:
+    """Return the half precision that a program surely computes in, "" where it says none."""
+    said = {each.value for each in found if each.name in _DTYPES and isinstance(each.value, str)}
+    return next((dtype for dtype in ("bf16", "fp16") if dtype in said), "")
+
+
+_DTYPES = frozenset((
+    "config.weights_dtype", "config.autocast", "config.accelerate_precision", "config.dtype",
+    "config.fsdp_precision", "config.deepspeed_precision", "config.bf16", "config.fp16",
+))  # fmt: skip
 
 
 def _framework(found: list[Intent]) -> Intent | None:

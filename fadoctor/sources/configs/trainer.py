@@ -28,9 +28,12 @@ _ARGUMENTS = frozenset({
 })  # fmt: skip
 _OTHERS = frozenset({
     "base_model", "finetuning_type", "cutoff_len", "train_type", "tuner_type", "attn_impl",
-    "actor_rollout_ref", "pretrain",
+    "actor_rollout_ref", "pretrain", "mixed_precision", "precision", "weight_dtype",
 })  # fmt: skip
-"""Keys of frameworks that share some of these arguments."""
+"""Keys of frameworks that share some of these arguments, and of scripts with a loop of their own.
+
+A trainer has no ``mixed_precision`` or ``weight_dtype``: scripts after those of diffusers do.
+"""
 _TRL = frozenset({
     "use_peft", "packing", "max_length", "max_seq_length", "max_prompt_length", "beta",
     "num_generations", "dataset_name", "dataset_mixer", "dataset_text_field", "loss_type",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.processes.beside import beside
 from fadoctor.sources.examine.gather import NEW, no_complaints, probed, saved, search
 from fadoctor.sources.examine.request import refuse_two_targets
@@ -80,6 +80,9 @@ class Examination:
             found = self._with_contracts(found, knowledge)
         is_new = found.target.kind == NEW
         overlays = self._overlays(found, is_new=is_new)
+        asked, note = self._asked_gpu(found, configurations, overlays, knowledge)
+        if asked:
+            overlays = msgspec.structs.replace(overlays, gpu=(asked,))
         if overlays.described() or self._manifests or is_new:
             # Late: what judges versions is loaded while child processes answer.
             from fadoctor.knowledge.matrix.query import Matrix  # noqa: PLC0415
@@ -102,7 +105,8 @@ class Examination:
                 read = partial(_read_manifest, self._request)
                 found = in_their_image(found, configurations, Matrix(knowledge.tables), read)
             found = apply_configurations(found, configurations)
-        return _noted(found, self._request.meant.notes)
+        notes = (*self._request.meant.notes, note) if note else self._request.meant.notes
+        return _noted(found, notes)
 
     def _planned(self, found: Environment, matrix: Matrix) -> Environment:
         """Return what the manifests make of the machine, decided by a resolver where it may be."""
@@ -161,6 +165,26 @@ class Examination:
             return overlays
         own = f"{sys.version_info[0]}.{sys.version_info[1]}"
         return msgspec.structs.replace(overlays, python_version=own)
+
+    def _asked_gpu(
+        self,
+        found: Environment,
+        configurations: tuple[Configuration, ...],
+        overlays: Overlays,
+        knowledge: Knowledge,
+    ) -> tuple[str, str]:
+        """Return the GPU that configurations ask a cluster for, where none is here, and a note."""
+        count = found.fact("gpu.count")
+        is_here = not (isinstance(count, Known) and count.value == 0)
+        may_assume = self._request.assumes and not (self._request.facts or overlays.gpu)
+        if is_here or not may_assume or not any(each.gpus for each in configurations):
+            return "", ""
+        from fadoctor.sources.configs.hardware import one_gpu  # noqa: PLC0415 -- rarely
+
+        is_cpu = all(isinstance(found.fact(f"torch.{name}"), Absent) for name in ("cuda", "hip"))
+        has_cpu_torch = is_cpu and isinstance(found.fact("torch.version"), Known)
+        asked = (gpu for each in configurations for gpu in each.gpus)
+        return one_gpu(asked, knowledge.tables, has_cpu_torch=has_cpu_torch)
 
     def _opened(self, found: Environment, knowledge: Knowledge) -> Environment:
         """Open the builds in the Hub's cache that would be taken, which the tables tell."""

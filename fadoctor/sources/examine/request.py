@@ -60,6 +60,8 @@ class Request(msgspec.Struct, frozen=True):
     new_if_none: bool = False
     """Whether it is about such a one where none is found."""
     meant: Meant = Meant()
+    assumes: bool = True
+    """Whether a GPU that files ask a cluster for may stand in for one that is not here."""
     reads_only: bool = False
     """Whether nothing of an environment is run, also of one that is named or active."""
     resolve: bool = False

@@ -40,6 +40,8 @@ class Planned(msgspec.Struct, frozen=True):
     specifier: str = ""
     url: str = ""
     index: str = ""
+    is_only_index: bool = False
+    """Whether all that ask for it ask this index alone."""
     files: tuple[str, ...] = ()
     requires: tuple[str, ...] | None = None
     """PEP 508 strings, where a lock lists them."""
@@ -203,12 +205,13 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         "" if version else ",".join(dict.fromkeys(texts)),
         next((each.url for each in sure if each.url), ""),
         next((each.index for each in sure if each.index), ""),
-        first.files,
-        first.requires if _lists_needs(manifest) else None,
-        manifest.kind,
-        first.manager,
-        first.build,
-        open_,
+        is_only_index=bool(sure) and all(each.is_only_index for each in sure),
+        files=first.files,
+        requires=first.requires if _lists_needs(manifest) else None,
+        kind=manifest.kind,
+        manager=first.manager,
+        build=first.build,
+        open=open_,
         is_sure=bool(sure),
         is_isolated=bool(sure) and all(each.is_isolated for each in sure),
         isolated_by=first.isolated_by,

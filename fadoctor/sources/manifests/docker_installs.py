@@ -23,12 +23,14 @@ from fadoctor.sources.manifests.install_options import (
     MORE_INDEXES,
     UPGRADE,
     InstallArguments,
+    asks_one_index,
+    of_module,
     sort_arguments,
     with_options,
 )
 from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, unmarked
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
-from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed
+from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.replaced import (
     carry_out,
@@ -177,12 +179,11 @@ class Installs:
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing that is known."""
         names = [word.text for word in words]
-        name = names[0].rpartition("/")[2]
-        if _PYTHON.fullmatch(name) and "-mpip" in names[1:3]:
-            words, name = words[names.index("-mpip") :], "pip"
-        elif _PYTHON.fullmatch(name) and names[1:3] == ["-m", "pip"]:
-            words, name = words[2:], "pip"
-        elif name == "uv" and names[1:2] == ["pip"]:
+        name = re.sub(r"(?i)\.exe$", "", names[0].rpartition("/")[2])
+        if name == "py" or _PYTHON.fullmatch(name):
+            started = of_module(words)
+            return self.follower(started) if started else None
+        if name == "uv" and names[1:2] == ["pip"]:
             rest, verb = self.verb(words[2:])
             if verb == "install":
                 return lambda: self.pip(rest, is_uv=True)
@@ -224,11 +225,13 @@ class Installs:
             self.stage.note(place.line, "installs somewhere else, so not followed")
             return
         index = self.index(given)
+        is_only = bool(index) and asks_one_index(given, self.source.text, is_uv=is_uv)
         found: list[Requirement] = []
         for word in given.values(FILES):
             manifest = self.beside(word, requirements_txt.read)
             if manifest is not None:
-                found += renamed(manifest.requirements, index)
+                asks = renamed(manifest.requirements, index)
+                found += tied(asks) if is_only and not manifest.indexes else asks
                 self.stage.constraints += manifest.constraints
                 self.stage.indexes += manifest.indexes
                 self.stage.notes += [(0, note) for note in manifest.notes]
@@ -238,7 +241,8 @@ class Installs:
                 self.stage.constraints += manifest.requirements
         for word in (*given.plain, *given.values(("-e", "--editable"))):
             asked = self.wish(word)
-            found += [msgspec.structs.replace(asked, index=index)] if asked else []
+            named = [msgspec.structs.replace(asked, index=index)] if asked else []
+            found += tied(named) if is_only else named
         number = 0 if given.flags & ALONE else self.tally.command()
         found = [msgspec.structs.replace(each, command=number) for each in found]
         self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)

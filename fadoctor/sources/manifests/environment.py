@@ -16,6 +16,7 @@ from fadoctor.sources.manifests.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
+from fadoctor.sources.manifests.index_releases import UNSERVED, unserved
 from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, isolated_builds
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts, absent_facts, open_facts
@@ -65,6 +66,7 @@ def planned_environment(
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     facts |= contradicted_facts(combined) | isolated_builds(combined, elsewhere, matrix)
+    facts |= unserved(combined, facts, matrix)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -249,7 +251,7 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
-    for fact_name in (MISTAKEN, UNFIT, CONTRADICTED, ISOLATED, ISOLATED_BY_NEW):
+    for fact_name in (MISTAKEN, UNFIT, CONTRADICTED, ISOLATED, ISOLATED_BY_NEW, UNSERVED):
         said = facts.get(fact_name)
         if isinstance(said, Known) and isinstance(said.value, dict):
             at = (place for name in said.value for place in combined.packages[name].places)

@@ -41,8 +41,40 @@ _CONDA_VALUES = frozenset((
 ))  # fmt: skip
 
 
+# export PIP_EXTRA_INDEX_URL=..., pip config set global.extra-index-url ...
+_MORE_ELSEWHERE = re.compile(
+    r"\b(?:PIP|UV)_(?:EXTRA_INDEX_URL|FIND_LINKS|INDEX|INDEX_STRATEGY)\b"
+    r"|\bconfig set [^\n]{0,60}(?:extra[-_]index|find[-_]links)"
+)
 # -qU, -qqq
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
+
+
+def of_module(words: list[FilledWord]) -> list[FilledWord]:
+    """Return the words after ``python -m``, the module first; none where Python runs another thing.
+
+    py -3.11 -m pip, python.exe -s -m pip, python -mpip
+    """
+    at = 1
+    while at < len(words):
+        text = words[at].text
+        if text == "-m":
+            return words[at + 1 :]
+        if text.startswith("-m"):
+            return [msgspec.structs.replace(words[at], text=text[2:]), *words[at + 1 :]]
+        if text in _PYTHON_VALUES:
+            at += 1
+        elif _PYTHON_FLAGS.fullmatch(text) is None:
+            break
+        at += 1
+    return []
+
+
+_PYTHON_VALUES = ("-X", "-W")
+# -s, -uI, -Xutf8, py -3.11-64, py -V:3.12
+_PYTHON_FLAGS = re.compile(
+    r"-[bBdEhiIOPqsSuvx]{1,9}|-[XW].{1,60}|-\d(?:\.\d{1,2})?(?:-\d{2})?|-V:.{1,40}"
+)
 
 
 def with_options(words: tuple[FilledWord, ...]) -> tuple[FilledWord, ...]:
@@ -70,6 +102,16 @@ class InstallArguments(msgspec.Struct, frozen=True):
     def values(self, names: tuple[str, ...]) -> list[FilledWord]:
         """Return the values of an option by all of its names, in order."""
         return [word for name, word in self.options if name in names]
+
+
+def asks_one_index(given: InstallArguments, text: str, *, is_uv: bool) -> bool:
+    """Return whether a command asks no other index than the one that it names.
+
+    pip asks all that are named at once; uv takes the first one that has the package.
+    `text`: the whole file, which may name more by variables.
+    """
+    more = ("-f", "--find-links", "--index-strategy", *(() if is_uv else MORE_INDEXES))
+    return not given.values(more) and _MORE_ELSEWHERE.search(text) is None
 
 
 def sort_arguments(words: tuple[FilledWord, ...], *, is_conda: bool = False) -> InstallArguments:

@@ -34,12 +34,14 @@ _SWITCHED_OFF = re.compile(
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
-PIXI, POETRY, PDM = "pixi", "Poetry", "PDM"
+PIXI, POETRY, PDM, PIPENV = "pixi", "Poetry", "PDM", "Pipenv"
 """Tools that turn isolation off in ways of their own, or not at all.
 
 Poetry builds every sdist in an environment of its own, and has no setting for it
 (``installation/chef.py``, ``utils/isolated_build.py``, since 1.4; 1.2 and 1.3 give pip
-``--use-pep517``). PDM has ``build_isolation`` and ``--no-isolation`` (``builders/base.py``).
+``--use-pep517``). PDM has ``build_isolation`` and ``--no-isolation`` (``builders/base.py``). Pipenv
+builds while it locks, in isolation unless ``PIP_NO_BUILD_ISOLATION`` is set
+(``utils/resolver.py``).
 """
 
 

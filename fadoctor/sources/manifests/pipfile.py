@@ -14,6 +14,7 @@ from fadoctor.sources.manifests.entries import (
     repository,
     specifier,
 )
+from fadoctor.sources.manifests.isolated import PIPENV, marked, marked_by_new
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.manifests.yaml_tree import read_yaml
 from fadoctor.syntax.toml_tree import read_toml
@@ -66,6 +67,10 @@ def read(source: Source) -> Manifest:
         else:
             only_named(draft, node.line, f"the group {group}", list(asked))
     _python(draft, tree, meta)
+    if is_lock:
+        draft.requirements = marked_by_new(draft.requirements)
+    else:
+        draft.requirements = marked(draft.requirements, is_always=True, tool=PIPENV)
     return draft.manifest()
 
 
@@ -109,6 +114,7 @@ def _package(tree: ManifestTree, name: str, node: Node, indexes: dict[str, str])
         marker=_marker(tree, node),
         extras=tuple(sorted(tree.as_text(each) for each in tree.items(node, "extras"))),
         index=indexes.get(index, ""),
+        is_only_index=index in indexes,
         **fields,
     )
 

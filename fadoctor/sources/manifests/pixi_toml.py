@@ -188,6 +188,7 @@ def _pypi(tree: ManifestTree, name: str, node: Node) -> Requirement:
         place=place,
         extras=tuple(sorted(tree.as_text(each) for each in tree.items(node, "extras"))),
         index=clean_url(tree.text(node, "index")),
+        is_only_index=bool(tree.text(node, "index")),
         **fields,
     )
 

@@ -69,6 +69,8 @@ class Requirement(msgspec.Struct, frozen=True):
     extras: tuple[str, ...] = ()
     index: str = ""
     """Index or channel that this one comes from, where the file says so for it alone."""
+    is_only_index: bool = False
+    """Whether an installer asks no other index for it."""
     files: tuple[str, ...] = ()
     """Names of the wheels that a lock lists: evidence of build, platform and Python."""
     requires: tuple[str, ...] = ()

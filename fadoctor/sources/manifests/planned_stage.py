@@ -126,6 +126,11 @@ def _is_met(there: Requirement, wish: Requirement) -> bool:
     )  # fmt: skip
 
 
+def tied(asked: Iterable[Requirement]) -> list[Requirement]:
+    """Return requirements for which no other index is asked than theirs."""
+    return [msgspec.structs.replace(each, is_only_index=bool(each.index)) for each in asked]
+
+
 def renamed(asked: Iterable[Requirement], index: str) -> list[Requirement]:
     """Return requirements with the index that their command names."""
     return [

@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.sources.manifests.conda_build import conda_cuda
+from fadoctor.sources.manifests.index_releases import lacks
 from fadoctor.sources.manifests.package_indexes import serves_others
 from fadoctor.sources.manifests.requirement_text import file_of
 
@@ -37,7 +38,7 @@ def build_of(torch: Planned, combined: Combined) -> str:
     """Return the build that label, file or index name: ``pypi``, ``cu128``, ``cpu``; "" in doubt.
 
     Another than PyPI's index goes before it: its builds have a label, which makes them newer, and
-    uv takes the first index that has a package.
+    uv takes the first index that has a package. One that has no such release gives way.
     """
     if label := version_part(torch.version, "local") if torch.version else "":
         found = _LABEL.match(label)
@@ -65,7 +66,11 @@ def _label_of(torch: Planned, combined: Combined) -> str:
 
 def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
     indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
-    return [_build_of_index(index) for index in indexes if not serves_others(index)]
+    builds = [_build_of_index(index) for index in indexes if not serves_others(index)]
+    is_tied = torch.is_only_index or (not torch.index and bool(combined.only_index))
+    if is_tied or not torch.version:
+        return builds
+    return [build for build in builds if not lacks(build, torch.version)]
 
 
 def only_builds(combined: Combined) -> dict[str, str]:

@@ -64,7 +64,9 @@ def _bind(draft: Draft, tree: ManifestTree, item: Node, url: str) -> None:
     for pattern in tree.items(item, "include_packages"):
         name = normalise_name(tree.as_text(pattern))
         draft.requirements = [
-            msgspec.structs.replace(each, index=url) if each.name == name else each
+            msgspec.structs.replace(each, index=url, is_only_index=True)
+            if each.name == name
+            else each
             for each in draft.requirements
         ]
 

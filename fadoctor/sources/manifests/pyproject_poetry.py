@@ -118,6 +118,7 @@ def _fields(tree: ManifestTree, item: Node, indexes: dict[str, str]) -> dict[str
         "marker": _marker(tree, item),
         "extras": tuple(sorted(tree.as_text(each) for each in tree.items(item, "extras"))),
         "index": indexes.get(source, ""),
+        "is_only_index": source in indexes,
         **_origin(tree, item),
     }
 
@@ -142,7 +143,12 @@ def _marker(tree: ManifestTree, item: Node) -> str:
 def _enrich(draft: Draft, wish: Requirement) -> None:
     """Add to a wish of ``[project]`` what Poetry's own table says of its origin."""
     draft.requirements = [
-        msgspec.structs.replace(each, index=wish.index or each.index, url=wish.url or each.url)
+        msgspec.structs.replace(
+            each,
+            index=wish.index or each.index,
+            is_only_index=wish.is_only_index or each.is_only_index,
+            url=wish.url or each.url,
+        )
         if each.name == wish.name
         else each
         for each in draft.requirements

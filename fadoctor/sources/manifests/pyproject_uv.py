@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.model.packages import SETUPS
+from fadoctor.model.packages import SETUPS, TORCH
 from fadoctor.sources.manifests.entries import (
     address,
     all_of,
@@ -15,6 +15,7 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
+from fadoctor.sources.manifests.index_releases import COMPANIONS, build_of_index
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -70,7 +71,11 @@ def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     found = []
     for each in draft.requirements:
         source = sources.get(each.name)
-        found += _sourced(draft, tree, each, source, indexes) if source is not None else [each]
+        found += (
+            _sourced(draft, tree, each, source, indexes)
+            if source is not None
+            else [_of_the_first(each, draft)]
+        )
     draft.requirements = found
 
 
@@ -95,6 +100,15 @@ def _indexes(draft: Draft, tree: ManifestTree, uv: Node) -> dict[str, str]:
     if plain is not None:
         draft.indexes.append(index_setting(tree, plain))
     return named
+
+
+def _of_the_first(wish: Requirement, draft: Draft) -> Requirement:
+    """Return a wish for torch with the index that uv takes: the first one that has the package."""
+    first = draft.indexes[0].value if draft.indexes else ""
+    is_torch = wish.name in (TORCH, *COMPANIONS) and not (wish.url or wish.index)
+    if not is_torch or "index-strategy" in draft.source.text or build_of_index(first) == "":
+        return wish
+    return msgspec.structs.replace(wish, index=first, is_only_index=True)
 
 
 def _find_links(draft: Draft, tree: ManifestTree, table: Node) -> None:
@@ -161,7 +175,7 @@ def _origin(tree: ManifestTree, item: Node, indexes: dict[str, str]) -> dict[str
     if name:
         if name not in indexes:
             raise tree.error(item, f"there is no index named {name[:100]}")
-        return {"index": indexes[name]}
+        return {"index": indexes[name], "is_only_index": True}
     if git := tree.text(item, "git"):
         return repository(tree, item, git)
     place = tree.text(item, "url") or tree.text(item, "path")

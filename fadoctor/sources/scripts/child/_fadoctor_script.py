@@ -13,6 +13,7 @@ import ast
 import gc
 import json
 import os
+import re
 import sys
 import warnings
 
@@ -34,7 +35,10 @@ def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
     """Return the tree, and the first lines of the cells that are no Python and were left out."""
     try:
         return ast.parse(source), []
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError) as error:
+        found = without_nested(source, error)
+        if found is not None:
+            return found, []
         if not cells:
             raise
     lines, skipped = source.split("\n"), []
@@ -43,6 +47,54 @@ def parse(source: str, cells: list[int]) -> tuple[ast.AST, list[int]]:
             skipped.append(start)
             lines[start - 1 : after - 1] = [""] * (after - start)
     return ast.parse("\n".join(lines)), skipped
+
+
+def without_nested(source: str, error: Exception) -> ast.AST | None:
+    """Return the tree with an empty text for every f-string that holds its own quotes.
+
+    f"{names["a"]}" is Python since 3.12: older ones refuse the file for it. None where the file is
+    refused for another reason.
+    """
+    lines = source.split("\n")
+    for _ in range(NESTED_LIMIT):
+        row = (error.lineno or 0) - 1 if isinstance(error, SyntaxError) else -1
+        if not 0 <= row < len(lines) or "f-string" not in str(error):
+            return None
+        changed = emptied(lines[row])
+        if changed == lines[row]:
+            return None
+        lines[row] = changed
+        try:
+            return ast.parse("\n".join(lines))
+        except (SyntaxError, ValueError) as again:
+            error = again
+    return None
+
+
+NESTED_LIMIT = 50
+
+
+def emptied(line: str) -> str:
+    """Return a line whose first f-string with quotes of its own is an empty text."""
+    for found in PREFIX.finditer(line):
+        start = found.end() - 1
+        end = end_of_text(line, start)
+        if line[start] in line[start + 1 : end]:
+            return line[: found.start()] + "''" + line[end + 1 :]
+    return line
+
+
+PREFIX = re.compile(r"(?<!\w)(?:[rR]?[fF]|[fF][rR])[\"']")
+
+
+def end_of_text(line: str, start: int) -> int:
+    """Return where the quote at `start` is closed, outside of every field; -1 for nowhere."""
+    depth = 0
+    for at in range(start + 1, len(line)):
+        depth += {"{": 1, "}": -1}.get(line[at], 0)
+        if line[at] == line[start] and depth == 0 and line[at - 1] != "\\":
+            return at
+    return -1
 
 
 def is_python(text: str) -> bool:

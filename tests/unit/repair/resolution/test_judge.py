@@ -369,3 +369,10 @@ def test_a_triton_that_no_file_names_is_not_said_to_be_another(tmp_path: Path) -
     environment = planned(tmp_path, "torch==2.1.2\n", python__version="3.12.1")
     found = foresee_planned(environment, session().knowledge).shown.assessment.findings
     assert "triton-torch-version" not in [each.rule_id for each in found]
+
+
+def test_what_one_installer_takes_at_once_does_not_quarrel(tmp_path: Path) -> None:
+    """It heeds what an open vllm requires of an open numpy, though another package may bound it."""
+    files = "numpy\nray>=2.38\ntensordict<0.6\ntransformers<4.48\nvllm<=0.6.3\n"
+    said = findings(judged(tmp_path, files, "A100", "580.65"))
+    assert "requirement-unmet" not in said

@@ -105,3 +105,29 @@ def test_a_call_that_is_put_off() -> None:
 def test_a_tuple_of_python_is_a_list() -> None:
     text = "bf16: true\nbetas: !!python/tuple\n- 0.9\n- 0.999\nsave_strategy: x\noutput_dir: y\n"
     assert facts(("train.yaml", text))["bf16"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a:\n\tpython a.py --bf16 --output_dir x\nb:\n\tpython b.py --fp16 --output_dir x\n", 2),
+        ("a:\n\tpython a.py --fp16 --output_dir x\nb:\n\tpython b.py --bf16 --output_dir x\n", 4),
+        (
+            "serve:\n\tvllm serve m --dtype bfloat16\n"
+            "train:\n\taccelerate launch --mixed_precision fp16 t.py\n",
+            2,
+        ),
+        (
+            "serve:\n\tvllm serve m --dtype half\n"
+            "train:\n\taccelerate launch --mixed_precision bf16 t.py\n",
+            4,
+        ),
+    ],
+)
+def test_of_two_precisions_the_one_that_asks_more_counts(text: str, line: int) -> None:
+    """Whatever runs bf16 runs fp16: only the first can fail for its GPU."""
+    found = facts(("Makefile", text))
+    assert found["dtype"] == "bf16"
+    names = ("config.weights_dtype", "config.autocast")
+    said = {each.place.line for each in read(text, "Makefile").intents if each.name in names}
+    assert said == {line}

@@ -179,3 +179,17 @@ def test_an_autocast_in_float32_is_none() -> None:
 
 def test_a_switch_with_a_name_says_nothing() -> None:
     assert "attention" not in facts("flash_attn: fa9\namp_dtype: float16\n")
+
+
+def test_a_script_with_a_loop_of_its_own_is_no_trainer() -> None:
+    """It shares some arguments with a trainer, and has the precision of accelerate."""
+    found = facts(
+        "output_dir: lora\ngradient_accumulation_steps: 2\nmax_train_steps: 9\n"
+        'mixed_precision: "bf16"\n'
+    )
+    assert found["dtype"] == "bf16"
+
+
+def test_the_attention_of_a_latent_diffusion_is_recognised() -> None:
+    text = "model: {params: {network_config: {spatial_transformer_attn_type: softmax-xformers}}}\n"
+    assert read(text).kind == "settings"

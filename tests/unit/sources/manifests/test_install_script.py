@@ -205,3 +205,25 @@ def test_what_a_variable_takes_is_run_as_well(text: str) -> None:
 def test_what_is_only_asked_for_installs_nothing() -> None:
     text = "pip install xformers\nhere=$(pip show torch)\nnext=$(echo uv; cat x)\n"
     assert wanted(script(text)) == {"xformers": ""}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "python -s -m pip",
+        "./python_embeded/python.exe -s -m pip",
+        "venv/Scripts/pip.exe",
+        "py -3.11 -m pip",
+        "py -V:3.12 -m pip",
+        "python3.11 -uI -X utf8 -mpip",
+        "python -m uv pip",
+        "uv.exe pip",
+    ],
+)
+def test_how_an_installer_is_started(start: str) -> None:
+    assert wanted(script(f"{start} install torch==2.7.0\n")) == {"torch": "==2.7.0"}
+
+
+@pytest.mark.parametrize("start", ["python setup.py -m pip", "python -c pass -m pip", "py"])
+def test_what_starts_no_installer(start: str) -> None:
+    assert wanted(script(f"pip install trl\n{start} install torch==2.7.0\n")) == {"trl": ""}

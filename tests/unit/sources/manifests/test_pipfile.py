@@ -73,3 +73,12 @@ def test_both_are_known() -> None:
     assert recognises("Pipfile.lock", "")
     assert recognises("saved.json", '{\n    "_meta": {\n  "pipfile-spec": 6')
     assert not recognises("package.json", "{}")
+
+
+def test_what_is_built_is_built_in_isolation() -> None:
+    """Pipenv builds while it locks; what a lock has is built by its pip."""
+    asked = by_name(
+        read(given('[packages]\ntorch = "*"\nflash-attn = "==2.7.4.post1"\n', "Pipfile"))
+    )
+    assert (asked["flash-attn"].is_isolated, asked["flash-attn"].isolated_by) == (True, "Pipenv")
+    assert not asked["torch"].is_isolated

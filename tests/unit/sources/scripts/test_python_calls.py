@@ -232,3 +232,23 @@ def test_a_syntax_error_names_file_and_line() -> None:
 
 def test_a_surrogate_in_the_text_is_no_crash() -> None:
     assert isinstance(read_or_refuse("x = '\\ud800'\nx.half()\n"), ChildAnswer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'f"{names["a"]}"',
+        "rf'{names['a']}'",
+        'f"{names["a"]:>{width}} {{}}", 1, "x"',
+        'F"{", ".join(a)}"',
+    ],
+)
+def test_texts_with_quotes_of_their_own_cost_only_themselves(text: str) -> None:
+    """Python reads them since 3.12; another Python here does not refuse the file."""
+    found = read_calls(f"print({text})\nload(dtype=1)\n", "a.py", frozenset(("load",))).found
+    assert [argument.value.literal for argument in found[0].arguments] == [1]
+
+
+def test_a_text_that_never_ends_is_refused() -> None:
+    with pytest.raises(InputError):
+        read_calls("print(f'{a['b}')\n", "a.py", frozenset())

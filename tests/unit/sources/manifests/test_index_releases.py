@@ -1,0 +1,172 @@
+"""Releases of torch that the named index does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Absent
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.index_releases import lacks
+from fadoctor.sources.manifests.read import read_manifest
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import session
+from tests.unit.sources.manifests.test_environment import HOST, planned, value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def of_file(folder: Path, name: str, text: str) -> Environment:
+    """Return the environment of one file with a name of its own."""
+    (folder / name).write_text(text)
+    facts = {name: fact_of(value) for name, value in HOST.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    return planned_environment(machine, [read_manifest(str(folder / name))], session().matrix)
+
+
+INDEX = "https://download.pytorch.org/whl"
+CU118 = f"--index-url {INDEX}/cu118\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{CU118}torch==2.9.1\n", "torch"),
+        (f"{CU118}torch>=2.8\n", "torch"),
+        (f"{CU118}torchvision==0.24.1\n", "torchvision"),
+        (f"--index-url {INDEX}/cu128\ntorch==2.6.0\n", "torch"),
+        (f"--extra-index-url {INDEX}/cu121\ntorch==2.6.0+cu121\n", "torch"),
+        (f"{CU118}torch==2.7.1\n", ""),
+        (f"{CU118}torch>=2.1\n", ""),
+        (f"--index-url {INDEX}/cu126\ntorch>=2.30\n", ""),
+        (f"--index-url {INDEX}/nightly/cu118\ntorch==2.9.1\n", ""),
+        (f"--index-url {INDEX}/cpu\ntorch==2.9.1\n", ""),
+        (f"{CU118}--extra-index-url https://pypi.org/simple\ntorch==2.9.1\n", ""),
+        (f"--extra-index-url {INDEX}/cu118\ntorch==2.9.1\n", ""),
+        (f"{CU118}torch @ https://example.org/torch-2.9.1-cp311-cp311-linux_x86_64.whl\n", ""),
+    ],
+)
+def test_lists_of_pip(tmp_path: Path, text: str, told: str) -> None:
+    found = planned(tmp_path, text)
+    assert list(value(found, "packages.unserved")) == ([told] if told else [])  # type: ignore[call-overload]
+
+
+def test_what_is_said(tmp_path: Path) -> None:
+    found = planned(tmp_path, f"{CU118}torch==2.9.1\n")
+    text = value(found, "packages.unserved")["torch"]  # type: ignore[index]
+    assert text.startswith("2.9.1 (")
+    assert text.endswith("requirements.txt:2:1: the index cu118 has 2.0.0 to 2.7.1)")
+    instead = value(found, "packages.unserved_instead")
+    assert instead == "torch 2.9.1 is on cu126 and cu128 and cu130."
+    assert found.places["packages.unserved"][0].line == 2
+    assert isinstance(planned(tmp_path, "torch==2.9.1\n").fact("packages.unserved_instead"), Absent)
+
+
+def test_pip_takes_pypi_s_build_where_the_added_index_lacks_it(tmp_path: Path) -> None:
+    found = planned(tmp_path, f"--extra-index-url {INDEX}/cu118\ntorch==2.9.1\n")
+    assert value(found, "torch.build") == "pypi"
+    found = planned(tmp_path, f"--extra-index-url {INDEX}/cu118\ntorch==2.7.1\n")
+    assert value(found, "torch.build") == "cu118"
+
+
+@pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        (f"pip install torch==2.7.0 --index-url {INDEX}/cu121", True),
+        (f"pip install torch==2.7.0 --extra-index-url {INDEX}/cu121", False),
+        (f"pip install torch==2.7.0 -f https://example.org -i {INDEX}/cu121", False),
+        (f"uv pip install torch==2.7.0 --extra-index-url {INDEX}/cu121", True),
+        (
+            (
+                f"uv pip install torch==2.7.0 --extra-index-url {INDEX}/cu121"
+                " --index-strategy unsafe-best-match"
+            ),
+            False,
+        ),
+        ("uv pip install torch==2.7.0 --torch-backend cu121", True),
+        (
+            (
+                f"export PIP_EXTRA_INDEX_URL=https://pypi.org/simple\n"
+                f"pip install torch==2.7.0 -i {INDEX}/cu121"
+            ),
+            False,
+        ),
+    ],
+)
+def test_commands(tmp_path: Path, command: str, *, is_told: bool) -> None:
+    found = of_file(tmp_path, "install.sh", f"#!/bin/bash\n{command}\n")
+    assert bool(value(found, "packages.unserved")) is is_told
+
+
+_PROJECT = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.1"]\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_told"),
+    [
+        (
+            "pyproject.toml",
+            f'{_PROJECT}[[tool.uv.index]]\nname = "a"\nurl = "{INDEX}/cu118"\n',
+            True,
+        ),
+        (
+            "pyproject.toml",
+            (
+                f'{_PROJECT}[tool.uv]\nindex-strategy = "unsafe-best-match"\n'
+                f'[[tool.uv.index]]\nname = "a"\nurl = "{INDEX}/cu118"\n'
+            ),
+            False,
+        ),
+        (
+            "pyproject.toml",
+            f'{_PROJECT}[[tool.uv.index]]\nname = "a"\nurl = "{INDEX}/cu118"\nexplicit = true\n',
+            False,
+        ),
+        (
+            "pyproject.toml",
+            (
+                f'{_PROJECT}[tool.uv.sources]\ntorch = {{ index = "a" }}\n'
+                f'[[tool.uv.index]]\nname = "a"\nurl = "{INDEX}/cu118"\nexplicit = true\n'
+            ),
+            True,
+        ),
+        (
+            "pyproject.toml",
+            (
+                '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\n'
+                'torch = {version = "2.9.1", source = "a"}\n'
+                f'[[tool.poetry.source]]\nname = "a"\nurl = "{INDEX}/cu118"\npriority = "explicit"\n'
+            ),
+            True,
+        ),
+        (
+            "pyproject.toml",
+            (
+                f'{_PROJECT}[[tool.pdm.source]]\nname = "a"\nurl = "{INDEX}/cu118"\n'
+                'include_packages = ["torch"]\n'
+            ),
+            True,
+        ),
+        (
+            "Pipfile",
+            (
+                f'[[source]]\nname = "a"\nurl = "{INDEX}/cu118"\nverify_ssl = true\n[packages]\n'
+                'torch = {version = "==2.9.1", index = "a"}\n'
+            ),
+            True,
+        ),
+    ],
+)
+def test_tools(tmp_path: Path, name: str, text: str, *, is_told: bool) -> None:
+    assert bool(value(of_file(tmp_path, name, text), "packages.unserved")) is is_told
+
+
+def test_ranges_that_no_table_closes_stay_open() -> None:
+    assert lacks("cu124", "2.7.0")
+    assert lacks("cu124", "2.3.1")
+    assert not lacks("cu130", "99.0")
+    assert not lacks("cu124", "2.7.0rc1")
+    assert not lacks("cu999", "2.7.0")
