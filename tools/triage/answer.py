@@ -47,6 +47,7 @@ _ALIVE = re.compile(
     r"|(?<=:)/(?=/)|(?<=[Ww]{3})\.(?=[0-9A-Za-z])"  # an address
     r"|(?<=[0-9a-f]{6})(?=[0-9a-f]{1,34}\b)"  # a commit
 )
+_GPU = re.compile(r"gpu\[\d+\]\.name")
 _APART = "\N{ZERO WIDTH SPACE}"
 
 
@@ -73,16 +74,16 @@ def answer_to(explanation: Explanation, text: str, *, asked: bool) -> Answer | N
 
     Unasked, only a certain cause or one question about a probable one is worth a comment. A
     question needs a program of the field, and a message that a program raised: a person's own
-    words may tell of anything. No report settles why a container does not start. Nobody needs an
-    answer to a message that a wish quotes, or that a program lists with its state. Whoever asked
-    gets an answer.
+    words may tell of anything. Whoever named torch and the GPU is asked for no report. No report
+    settles why a container does not start. Nobody needs an answer to a message that a wish quotes,
+    or that a program lists with its state. Whoever asked gets an answer.
     """
     first = _worst_first(explanation)
     if first is not None and not asked and _is_of_others(first, text):
         return None
     if first is not None and (asked or first.confidence is Confidence.HIGH):
         return _answer(Kind.CAUSE, first.rule_id, defused(markdown.render(explanation)))
-    is_open = first is not None and first.severity is Severity.ERROR and not explanation.log.named
+    is_open = first is not None and first.severity is Severity.ERROR and _is_untold(explanation)
     if first is not None and is_open and (asked or _is_worth_asking(first, text)):
         words = f"This may be: {first.title}. {_QUESTION}"
         return _answer(Kind.QUESTION, first.rule_id, defused(words))
@@ -115,6 +116,13 @@ def _is_of_others(finding: Finding, text: str) -> bool:
 def _is_worth_asking(finding: Finding, text: str) -> bool:
     is_settled = is_raised(finding) and not is_of_an_engine(finding)
     return is_settled and speaks_of_the_field(text)
+
+
+def _is_untold(explanation: Explanation) -> bool:
+    """Return whether a text lacks what a report adds: the release of torch, or the GPU."""
+    named = explanation.log.named
+    has_gpu = any(_GPU.fullmatch(each) for each in named)
+    return not has_gpu or "torch.version" not in named
 
 
 def _worst_first(explanation: Explanation) -> Finding | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,6 +39,22 @@ _GPUS = "gpu-names"
 _HEADING = re.compile(r"(</?h)([1-5])\b")
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
 _SEPARATOR = re.compile(r"[,;\n]")
+_SOON_ASKED = (
+    "fadoctor.interfaces.commands.examine",
+    "fadoctor.judging.diagnose",
+    "fadoctor.judging.explain.explain",
+    "fadoctor.judging.explain.nearest",
+    "fadoctor.judging.explain.pages",
+    "fadoctor.judging.explain.pasted_complaints",
+    "fadoctor.judging.verdicts.recommendation",
+    "fadoctor.sources.configs.deepspeed",
+    "fadoctor.sources.configs.python",
+    "fadoctor.sources.configs.recipes",
+    "fadoctor.sources.examine.examination",
+    "fadoctor.sources.targets.overlay",
+    "fadoctor.syntax.yaml_tree",
+)
+"""What a first report asks for; loaded while the progress bar shows, so that no text waits."""
 _WORDS = {
     TextKind.ERROR: "an error or a log",
     TextKind.ISSUE: "an issue",
@@ -55,6 +72,8 @@ class Answering:
     def __init__(self) -> None:
         """Begin without a text."""
         self._judged: TextAnswer | None = None
+        for name in _SOON_ASKED:
+            import_module(name)
 
     def first(self, text: str, gpu: str) -> str:
         """Return the answer without what has to be planned, as JSON."""

@@ -152,14 +152,16 @@ class Matcher:
         pattern = regex(symptom.pattern or re.escape(symptom.anchor))
         windows = _windows(spots, symptom.width) if symptom.width else [(0, len(text))]
         matches = chain.from_iterable(pattern.finditer(text, *window) for window in windows)
-        for found in islice(matches, OCCURRENCES):
+        looked: Iterator[re.Match[str]] = islice(matches, OCCURRENCES)
+        if symptom.others:
+            looked = _not_of_others(tuple(looked), text, [regex(each) for each in symptom.others])
+        for found in looked:
             start, end = max(0, found.start() - REACH), found.end() + REACH
             line = lines_around(text, found, 0, REACH) if symptom.same_line else (start, end)
             if (
                 all(regex(each).search(text, *line) for each in symptom.same_line)
                 and all(regex(near).search(text, start, end) for near in symptom.near)
                 and not any(regex(absent).search(text, start, end) for absent in symptom.absent)
-                and not any(is_of_others(regex(x), text, found, REACH) for x in symptom.others)
                 and not any(is_survived(regex(x), text, found, REACH) for x in symptom.survived)
                 and self._lists.has(symptom.listed, found.groupdict())
             ):
@@ -177,6 +179,21 @@ class Matcher:
             compiled = re.compile(pattern, re.ASCII | (re.IGNORECASE if retyped else 0))
             self._compiled[pattern, retyped] = compiled
         return compiled
+
+
+def _not_of_others(
+    matches: tuple[re.Match[str], ...], text: str, others: list[re.Pattern[str]]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches that no other program raised.
+
+    A title repeats a message far from the program that the traceback names: it is raised once.
+    """
+    raised = {
+        found[0]
+        for found in matches
+        if any(is_of_others(other, text, found, REACH) for other in others)
+    }
+    return (found for found in matches if found[0] not in raised)
 
 
 def _folded(text: str) -> str:

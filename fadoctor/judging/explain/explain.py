@@ -103,9 +103,9 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
     def tolerant() -> Tolerant:
         # Late: most texts hold a wording as it is printed.
-        from fadoctor.judging.explain.pages import load_pages, tolerant_of  # noqa: PLC0415
+        from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
 
-        return tolerant_of(load_pages(knowledge).wordings)
+        return load_pages(knowledge).tolerant
 
     matcher = matcher_of(knowledge).with_facts(given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())

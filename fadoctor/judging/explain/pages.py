@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +13,7 @@ from fadoctor.judging.engine.suite import load_suite
 from fadoctor.judging.explain.page_words import PageWords, index_of
 from fadoctor.judging.explain.tolerant import Tolerant
 from fadoctor.judging.explain.wordings import Wording, wordings_of
-from fadoctor.knowledge.matrix.load import COMPILED, compiled_in_use, is_checkout
+from fadoctor.knowledge.matrix.load import COMPILED, compiled_in_use, is_checkout, state_of
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -25,12 +25,17 @@ FILE = "pages.json"
 FORM = "form 16"
 
 
-class Pages(msgspec.Struct, frozen=True):
+class Pages(msgspec.Struct, frozen=True, dict=True):
     """Wordings and words of all rules, and of which state of them."""
 
     stamp: str
     wordings: tuple[Wording, ...] = ()
     index: PageWords = PageWords()
+
+    @cached_property
+    def tolerant(self) -> Tolerant:
+        """The wordings, ready to be compared."""
+        return Tolerant(self.wordings)
 
 
 def load_pages(knowledge: Knowledge) -> Pages:
@@ -42,7 +47,7 @@ def load_pages(knowledge: Knowledge) -> Pages:
     found = None
     for folder in (compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
-            found = decode((folder / FILE).read_bytes(), Pages)
+            found = _read(folder / FILE, state_of(folder / FILE))
             if found.stamp == stamp or not is_checkout():
                 return found
     if is_checkout():
@@ -53,10 +58,9 @@ def load_pages(knowledge: Knowledge) -> Pages:
     return Pages(stamp)
 
 
-@lru_cache(2)
-def tolerant_of(wordings: tuple[Wording, ...]) -> Tolerant:
-    """Return wordings ready to be compared; it is done once."""
-    return Tolerant(wordings)
+@lru_cache(1)
+def _read(file: Path, _state: tuple[int, int, int]) -> Pages:
+    return decode(file.read_bytes(), Pages)
 
 
 def write_pages(folder: Path) -> Pages:

@@ -105,8 +105,9 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
     text = _Text(lines, _words(knowledge), facts.reported)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = {rule.id: rule for rule in knowledge.rules}
+    capabilities = _capabilities(facts.environment.facts)
     for row in _rows(knowledge):
-        if row.rule not in rules or not _fits(row, facts.environment.facts):
+        if row.rule not in rules or not _fits(row, capabilities):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
@@ -144,13 +145,17 @@ def _sentences(lines: tuple[Line, ...], reported: frozenset[int]) -> Iterator[tu
             before = sentence
 
 
-def _fits(row: _Row, facts: Mapping[str, Fact]) -> bool:
-    """Return whether no GPU that the text names speaks against a row."""
-    named = [
+def _capabilities(facts: Mapping[str, Fact]) -> tuple[str, ...]:
+    """Return the compute capabilities of the GPUs that a text names."""
+    return tuple(
         str(fact.value)
         for name, fact in facts.items()
         if name.endswith(".compute_capability") and isinstance(fact, Known)
-    ]
+    )
+
+
+def _fits(row: _Row, named: tuple[str, ...]) -> bool:
+    """Return whether no GPU that the text names contradicts a row."""
     if row.least and any(is_older(each, row.least) for each in named):
         return False
     return not row.below or all(is_older(each, row.below) for each in named)

@@ -43,6 +43,10 @@ def predict_backends(
     found = []
     environment = kernels.environment
     hindrances = {each: obstacle(environment, kernels, each) for each in backends}
+    said = {
+        backend: [each for each in deciding if concerns(each, kernels, backend)]
+        for backend in hindrances
+    }
     for gpu in visible_gpus(environment):
         for backend, common in hindrances.items():
             hindrance, source = _on_route(kernels, gpu, backend, common)
@@ -51,7 +55,7 @@ def predict_backends(
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue
-                mine = [each for each in deciding if decides(each, kernels, gpu, backend, dtype)]
+                mine = [each for each in said[backend] if _is_about(each, gpu, dtype)]
                 predicted, because, detail = _predict(support, mine, hindrance)
                 if predicted is Predicted.WORKS and source:
                     detail = f"{detail}; {source}" if detail else source
@@ -142,12 +146,14 @@ def _rules_of(hindrance: Obstacle) -> tuple[str, ...]:
 
 def decides(each: Judgement, kernels: Kernels, gpu: Gpu, backend: Backend, dtype: Dtype) -> bool:
     """Return whether a judgement says something of one cell."""
+    return _is_about(each, gpu, dtype) and concerns(each, kernels, backend)
+
+
+def _is_about(each: Judgement, gpu: Gpu, dtype: Dtype) -> bool:
     affects, bindings = each.rule.affects, each.about.bindings
     if affects is None or bindings.get("gpu", gpu.subject) != gpu.subject:
         return False
-    if affects.dtypes and dtype not in affects.dtypes:
-        return False
-    return concerns(each, kernels, backend)
+    return not affects.dtypes or dtype in affects.dtypes
 
 
 def _reason(answer: Fact) -> str:

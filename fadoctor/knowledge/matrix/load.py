@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -85,13 +86,18 @@ def load_apart(
     for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError):
             file = folder / "apart.json"
-            return Apart(decode(file.read_bytes(), dict[str, msgspec.Raw]), file, beside)
+            return Apart(_undecoded(file, state_of(file)), file, beside)
     if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.knowledge.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
 
     tables = compile_rules(SOURCE).knowledge.tables
     return {**beside, **{name: table for name, table in tables.items() if table.apart}}
+
+
+@lru_cache(1)
+def _undecoded(file: Path, _state: tuple[int, int, int]) -> dict[str, msgspec.Raw]:
+    return decode(file.read_bytes(), dict[str, msgspec.Raw])
 
 
 def is_checkout() -> bool:
@@ -137,12 +143,25 @@ def shipped() -> Knowledge:
     stamp = source_stamp(SOURCE) if checkout else ""
     with suppress(OSError, msgspec.DecodeError):
         file = COMPILED / "knowledge.json"
-        found = decode(file.read_bytes(), Stamped)
-        if not checkout or found.stamp == stamp:
-            return found.opened(file)
+        compiled_from, knowledge = _opened(file, state_of(file))
+        if not checkout or compiled_from == stamp:
+            return knowledge
     if not checkout:
         raise FadoctorError("this installation has no compiled rules: install fadoctor again")
     return write_compiled(SOURCE, COMPILED)
+
+
+def state_of(file: Path) -> tuple[int, int, int]:
+    """Return what differs where a file was replaced."""
+    status = file.stat()
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+@lru_cache(1)
+def _opened(file: Path, _state: tuple[int, int, int]) -> tuple[str, Knowledge]:
+    """Return the stamp and the knowledge of a file: one program answers many texts with them."""
+    found = decode(file.read_bytes(), Stamped)
+    return found.stamp, found.opened(file)
 
 
 def source_stamp(folder: Path) -> str:

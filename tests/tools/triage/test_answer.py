@@ -177,3 +177,13 @@ def test_a_hostile_issue_stays_text() -> None:
             if each.type == "text":
                 assert not re.search(r"@\w|#\d|evil", each.content.replace("@torch", ""))
     assert found.body.count("<!--") == 1
+
+
+def test_a_question_is_about_what_a_report_adds() -> None:
+    """An error of torch was not asked about, because the issue named Python alone."""
+    for told in ("Python version: 3.12.3", "GPU: RTX 5090", "torch 2.7.1"):
+        found = answer(f"My node of ComfyUI is red.\n\n{told}\n\n    {RENAMED}\n")
+        assert found is not None
+        assert found.kind is Kind.QUESTION
+    both = "GPU: RTX 5090\ntorch: 2.7.1"
+    assert answer(f"My node of ComfyUI is red.\n\n{both}\n\n    {RENAMED}\n") is None

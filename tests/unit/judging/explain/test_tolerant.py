@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.pages import load_pages, tolerant_of
+from fadoctor.judging.explain.pages import load_pages
 from fadoctor.judging.explain.words import is_alike, words_in
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_word_ends_where_a_digit_begins() -> None:
 def test_every_wording_is_recognised_as_it_is(knowledge: Knowledge) -> None:
     pages = load_pages(knowledge)
     assert len(pages.wordings) > 500
-    tolerant = tolerant_of(pages.wordings)
+    tolerant = pages.tolerant
     one = next(each for each in pages.wordings if each.rule == "gpu-too-old-fa2")
     words = one.text.split()
     lost = " ".join(words[:1] + words[2:])
@@ -103,13 +103,13 @@ def test_every_wording_is_recognised_as_it_is(knowledge: Knowledge) -> None:
 
 
 def test_no_number_is_made_up(knowledge: Knowledge) -> None:
-    tolerant = tolerant_of(load_pages(knowledge).wordings)
+    tolerant = load_pages(knowledge).tolerant
     line = "WARNING: No libcudart.so found! Install CUDA or the cudatoolkit package"
     assert [each.text for each in tolerant.repaired([line]) if "so.1" in each.text] == []
 
 
 def test_the_numbers_of_a_line_stay(knowledge: Knowledge) -> None:
-    tolerant = tolerant_of(load_pages(knowledge).wordings)
+    tolerant = load_pages(knowledge).tolerant
     line = "GPUs with compute capability below 6.0 not supported."
     texts = [each.text for each in tolerant.repaired([line])]
     assert "GPUs with compute capability below 6.0 are not supported." in texts

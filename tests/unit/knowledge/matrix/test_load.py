@@ -223,3 +223,23 @@ def test_what_is_loaded_decodes_the_tables_that_are_asked_for(source: Path, tmp_
     assert tables["some-table"].rows
     with pytest.raises(FadoctorError, match=r"knowledge\.json: the table a-damaged-table is dam"):
         tables["a-damaged-table"]
+
+
+ANSWERS_MANY = """
+from fadoctor.knowledge.matrix.load import COMPILED, load_knowledge
+first = load_knowledge()
+assert load_knowledge() is first
+file = COMPILED / "knowledge.json"
+text = file.read_bytes()
+other = file.with_name("other.json")
+other.write_bytes(text + b" ")
+other.replace(file)
+assert load_knowledge() is not first
+print("read anew")
+"""
+
+
+def test_a_program_decodes_its_knowledge_once_for_all_texts(checkout: Path) -> None:
+    """Each text that the page in the browser answered decoded every table once more."""
+    load(checkout)
+    assert load(checkout, ANSWERS_MANY) == "read anew"
