@@ -279,10 +279,10 @@ class Adapter(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         result = self.base(x)
-        delta = self.up(self.down(x.float()))  # guilty: adapter
+        delta = self.up(self.down(x.float()))
         if self.back:
             return result + delta.to(result.dtype)
-        return result + delta
+        return result + delta  # guilty: adapter
 
 
 class Magnitude(nn.Module):

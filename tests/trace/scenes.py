@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import habits, kinds, models, reported, reported_later, shapes
+from tests.trace import habits, joins, kinds, models, reported, reported_later, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,7 +164,8 @@ OF_MODELS: dict[str, Scene] = {
         call(with_magnitude), "k", PROMOTED, ATTENTION + ".k_proj", "magnitude", "magnitude"
     ),
     "adapter": Scene(
-        call(adapted, "v_proj", back=False), "v", CAST, ATTENTION + ".v_proj", line="adapter"
+        call(adapted, "v_proj", back=False), "v", PROMOTED, ATTENTION + ".v_proj",
+        "delta: float32", "adapter",
     ),
     "custom-fwd": Scene(custom_forward, "k", line="custom-fwd"),
     "weights from the start": Scene(
@@ -315,6 +316,16 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "weights_in_float32": ("qkv", "float32-from-start", "weight: float32"),
 }
 
+_JOINS = {
+    "branch_by_matmul": ("q", "promotion", "low: float32"),
+    "branch_compiled": ("q", "promotion", "in a compiled region"),
+    "part_of_an_argument": ("q", "promotion", "factor: float32 (from embedding)"),
+    "positions_of_an_embedding": ("qkv", "float32-from-start", "weight: float32"),
+    "prefix_joined": ("kv", "promotion", "float32"),
+    "stem_with_half_positions": ("qkv", "cast", ""),
+    "weights_lent": ("qkv", "cast", ""),
+}
+
 _SHAPES = {
     "adapter_on_value": ("v", "promotion", ""),
     "averaged_copy": ("qkv", "float32-from-start", "weight: float32"),
@@ -345,6 +356,7 @@ OF_REPORTS = (
     | _scenes(habits, _HABITS)
     | _scenes(kinds, _KINDS)
     | _scenes(shapes, _SHAPES)
+    | _scenes(joins, _JOINS)
 )
 
 for _name in (
@@ -366,7 +378,7 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-FILES = (models, reported, reported_later, habits, kinds, shapes)
+FILES = (models, reported, reported_later, habits, kinds, shapes, joins)
 
 LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 

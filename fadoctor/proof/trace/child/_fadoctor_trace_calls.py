@@ -165,6 +165,8 @@ class Before:
         given = origin is not None and origin.static and is_parameter(self.tensors[letter])
         if origin is None or origin.place.code is None or given:
             return self._unseen(letter, call_place)
+        if origin.joined is not None and 0 in [RANK.get(x.dtype) for x in self.tensors.values()]:
+            origin = origin.joined  # the others are half: so was what it was put to
         names, place = self.tracer.names, origin.place
         owner = place.owner()
         module = names.search(owner)
@@ -293,6 +295,8 @@ def _because(origin: Any, names: Any, module: Any) -> Any:
         text = "%s: %s" % (name, dtype)
         if parameter and parameter != name and not parameter.endswith("." + name):
             text += " (from %s)" % parameter
+        elif origin.cut_from and not parameter:
+            text += " (from %s)" % origin.cut_from
     elif origin.via is not None and origin.via.code is not None:
         where = "%s:%d" % (file_of(origin.via.code), origin.via.line)
         text = "an operand: %s (made at %s)" % (dtype, where)

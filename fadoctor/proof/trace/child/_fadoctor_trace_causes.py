@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from _fadoctor_trace_frames import place_of, storage_of
-from _fadoctor_trace_operands import called, dtype_giver
+from _fadoctor_trace_operands import called, cut_from, dtype_giver
 from _fadoctor_trace_origin import (
     CAST,
     HALVES,
@@ -61,7 +61,7 @@ class Causes:
         ):  # type_as and the like: the operand only names the dtype
             return self._cast_like(name, out, same[0], frame)
         if lower:
-            return self._promoted(name, out, same, frame)
+            return self._promoted(name, out, same, lower, frame)
         return self._inherited(name, out, same, frame)
 
     def scaled(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
@@ -91,10 +91,11 @@ class Causes:
                 moving = moving or known
             static = static or known
         flows = name in self.roles.flows
-        for_a_weight = moving is not None and flows and parameter and _for_a_weight(moving)
+        for_a_weight = moving is not None and flows and parameter and self._for(moving, parameter)
         left = moving is not None and flows and parameter and _left_autocast(moving)
         if moving is not None and not left and not for_a_weight:
-            return moving
+            weighs = moving.kind == CAST and (parameter or static) and name in self.roles.weighs
+            return moving.computed() if weighs and not moving.weighed else moving
         if parameter is not None:
             place, _ = place_of(frame)
             found = Origin(START, name, place, out.dtype, static=not flows)
@@ -115,30 +116,46 @@ class Causes:
         found.operand = called(operands[0][0], operands[0][1], at, (place.code, place.line, name))
         return found
 
-    def _promoted(self, name: Any, out: Any, same: Any, frame: Any) -> Any:
+    def _for(self, origin: Any, parameter: Any) -> bool:
+        """Return whether what a cast made was made for a wide weight.
+
+        A weight that was widened itself while a module runs is none: both were cast for that call.
+        """
+        weight = self.table.get(parameter)
+        lent = weight is not None and weight.kind == CAST and weight.place.inside
+        return not lent and _for_a_weight(origin)
+
+    def _promoted(self, name: Any, out: Any, same: Any, lower: Any, frame: Any) -> Any:
         """Return the origin of a wide result of wide and half operands."""
         if self.roles.by_autocast(name, out.device.type):
             place, _ = place_of(frame)
             return Origin(CAST, name, place, out.dtype, why=_BY_AUTOCAST)
         guilty = [pair for pair in same if pair[0].dim()] or same
+        beside = not all(map(is_parameter, lower))
+        handed, chosen = None, guilty[0]
         for tensor, key in guilty:
             if is_parameter(tensor) or not tensor.numel():
                 continue
             known = self.table.get(key)
-            if known is None or known.static or known.follows:
+            if known is None or known.static or known.follows or (known.weighed and beside):
                 continue
             if name in self.roles.joins or tensor.shape == out.shape:
-                return known
+                handed, chosen = known, (tensor, key)
+                break
+        whole = name not in self.roles.joins or handed is None or handed.kind != START
+        if handed is not None and (whole or handed.joined or not beside):
+            return handed
         place, at = place_of(frame)
         found = Origin(PROMOTION, name, place, out.dtype)
-        tensor, found.key = guilty[0]
+        tensor, found.key = chosen
         found.operand = called(tensor, found.key, at, (place.code, place.line, name))
+        found.cut_from = cut_from(found.operand, at)
         if not tensor.numel():
             found.why = "it is empty"
         known = self.table.get(found.key)
         if known is not None and not is_parameter(tensor):
             found.key, found.via = known.key or found.key, known.place
-        return found
+        return found if handed is None else handed.beside(found)
 
     def _widened(self, name: Any, out: Any, lower: Any, frame: Any) -> Any:
         """Return the origin of a wide result of half operands alone."""

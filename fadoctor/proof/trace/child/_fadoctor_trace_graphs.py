@@ -90,7 +90,11 @@ def _value(node: Any) -> Any:
 
 
 def _origin(node: Any, root: Any) -> Any:
-    """Return where the width of a node begins; None where it was given to the region."""
+    """Return where the width of a node begins; None where it was given to the region.
+
+    What is cast for wide weights, and put to something half later, is wide by that.
+    """
+    joined: list[Any] = []  # (node, its wide operands, whether weights computed those)
     for _ in range(_DEEPEST):
         given = [(each, _value(each)) for each in node.all_input_nodes]
         floats = [(each, value) for each, value in given if value is not None]
@@ -99,8 +103,18 @@ def _origin(node: Any, root: Any) -> Any:
         lower = [each for each, value in floats if RANK[value.dtype] < rank]
         same = [each for each, value in floats if RANK[value.dtype] >= rank]
         inner = [each for each in same if each.op != "placeholder"]
-        if lower and not (inner and _value(inner[0]).shape == _value(node).shape):
-            return _made(PROMOTION if same else CAST, node, same, root)
+        handed = inner and _value(inner[0]).shape == _value(node).shape
+        if lower and handed:
+            joined.append([node, same, False])
+        elif lower and not same:
+            weighed = [each for each in joined if each[2]]
+            if weighed:
+                return _made(PROMOTION, weighed[-1][0], weighed[-1][1], root)
+            return _made(CAST, node, same, root)
+        elif lower:
+            return _made(PROMOTION, node, same, root)
+        elif any(map(_held, same)) and len(same) > 1 and inner:
+            joined = [[*each[:2], True] for each in joined]
         if not inner:
             held = [each for each in same if _held(each)]
             return _made(START, node, held, root) if held or not floats else None

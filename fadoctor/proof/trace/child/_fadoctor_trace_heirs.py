@@ -41,7 +41,10 @@ class Heirs:
         self._roles = roles
         self._table = table
         self._known: dict[int, Any] = {}
-        """Address of a function -> the function, whether it hands on, whether parameters flow."""
+        """Address of a function -> the function, whether it hands on, how parameters take part.
+
+        "flow": they become activations; "weigh": they compute with those; "": neither.
+        """
 
     def hand_on(self, func: Any, out: Any, args: Any, kwargs: Any) -> Any:
         """Note whose origin a result has, as `Lineage.note` would; False where that must look."""
@@ -78,15 +81,21 @@ class Heirs:
                 found[known.static] = found[known.static] or known
         moving, static = found
         if moving is None:
-            return None if weighted or flows else static
-        plain = not flows or not weighted or not (moving.kind == CAST or moving.autocast)
-        return moving if plain else None
+            return None if weighted or flows == "flow" else static
+        if not flows or not (weighted or static):
+            return moving
+        if moving.autocast and flows == "flow":
+            return None
+        return None if moving.kind == CAST and not moving.weighed else moving
 
     def _learn(self, func: Any) -> Any:
         lasts = type(func) in LASTING or getattr(func, "__module__", "") in _OF_TORCH
         name = plain_name(func) if lasts else ""
         hands = name not in ("", "__get__", *self._roles.casts) and not is_factory(name)
-        found = (func, hands, name in self._roles.flows)
+        flows = (
+            "flow" if name in self._roles.flows else "weigh" if name in self._roles.weighs else ""
+        )
+        found = (func, hands, flows)
         return keep(self._known, id(func), found) if lasts else found
 
 

@@ -28,6 +28,21 @@ def called(tensor: Any, key: Any, frame: Any, where: Any) -> Any:
     return known[1]
 
 
+def cut_from(name: Any, frame: Any) -> Any:
+    """Return the argument of a function that one of its variables is a part of, else ""."""
+    if frame is None or not name:
+        return ""
+    tensor, code = frame.f_locals.get(name), frame.f_code
+    if not isinstance(tensor, torch.Tensor) or tensor._base is None:
+        return ""
+    key = storage_of(tensor)
+    for other in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        each = frame.f_locals.get(other)
+        if other != name and isinstance(each, torch.Tensor) and storage_of(each) == key:
+            return other
+    return ""
+
+
 def dtype_giver(frame: Any, place: Any, dtype: Any) -> Any:
     """Return the tensor whose dtype a line asks for (``x.dtype``), and its name, else None."""
     if frame is None or place.code is None:

@@ -34,8 +34,8 @@ class Origin:
     """How a tensor came to be wide."""
 
     __slots__ = (
-        "autocast", "dtype", "follows", "key", "kind", "op", "operand", "place", "static", "sure",
-        "via", "why",
+        "autocast", "cut_from", "dtype", "follows", "joined", "key", "kind", "op", "operand",
+        "place", "static", "sure", "via", "weighed", "why",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,12 @@ class Origin:
         """Whether autocast was on where it was made."""
         self.follows = False
         """Whether it follows the dtype of a parameter: what adds it to a half result is the one."""
+        self.weighed = False
+        """Whether wide weights computed it since: what adds it to a half activation is the one."""
+        self.joined: Any = None
+        """What first held it beside a half activation: the one where the query is half."""
+        self.cut_from = ""
+        """The argument of its function that the other operand is a part of."""
         self.via = None
         """Where the other operand was made wide."""
         self.key = 0
@@ -67,6 +73,18 @@ class Origin:
         found.static = False
         return found
 
+    def computed(self) -> Any:
+        """Return the same of what wide weights made of it."""
+        found = copy.copy(self)
+        found.weighed = True
+        return found
+
+    def beside(self, joined: Any) -> Any:
+        """Return the same of what was put to a half activation."""
+        found = copy.copy(self)
+        found.joined = joined
+        return found
+
 
 class Operations:
     """Names of torch's operations by what they do with dtypes, as the table of them has it."""
@@ -74,6 +92,8 @@ class Operations:
     def __init__(self, roles: Any) -> None:
         self.joins = frozenset(roles["join"])
         self.flows = frozenset(roles["flow"])
+        self.weighs = self.flows.union(roles["contract"])
+        """Operations by which weights compute."""
         self.casts = frozenset(roles["cast"])
         forms = ("%s", "__%s__", "__r%s__")
         self.arithmetic = frozenset(form % name for form in forms for name in roles["arithmetic"])
