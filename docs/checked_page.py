@@ -77,6 +77,6 @@ def _row(name: str, table: Table, held: list[Held], made: str, reason: str) -> s
 
 def _is_of_names(name: str) -> bool:
     return name in (
-        "names-asked", "names-attributes", "names-bases", "names-given", "names-read",
-        "name-bounds", "torch-windows-exports", "torch-windows-symbols",
+        "names-arguments", "names-asked", "names-attributes", "names-bases", "names-given",
+        "names-read", "name-bounds", "torch-windows-exports", "torch-windows-symbols",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from tools.refresh.names.archive import open_sources
 from tools.refresh.names.asked import Asked
 from tools.refresh.names.attributes import Reader
 from tools.refresh.names.given import Giver
-from tools.refresh.names.packages import PACKAGES, class_files
+from tools.refresh.names.packages import PACKAGES, argument_files, class_files
 from tools.refresh.names.rows import MODULE
 from tools.refresh.names.tables import rows_of
 from tools.refresh.settings import read_settings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 RELEASES, CELLS = 10, 10
 """Releases that are drawn for each table, and cells of each of them: 200 in all."""
+ARGUMENTS = 20
 REQUESTS = 1_500
 DICE = random.Random(f"{seed()} names")  # noqa: S311 -- a draw
 
@@ -114,17 +115,23 @@ def lineages() -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.network
-def test_attributes_that_classes_have_by_their_families(index: Index) -> None:
-    """What the nearest of a class and its families says, as fadoctor asks it."""
-    told, families = [], lineages()
+def cells_of(table: str) -> tuple[dict[tuple[str, str], Cell], dict[str, list[str]]]:
+    """Return the row of each class and name, and the names of each class."""
     rows: dict[tuple[str, str], Cell] = {}
     names: dict[str, list[str]] = {}
-    for row in rows_of(TABLES / "names-attributes.yaml"):
+    for row in rows_of(TABLES / f"{table}.yaml"):
         for owner in str(row["class"]).split():
             for name in str(row["name"]).split():
                 rows[owner, name] = row
                 names.setdefault(owner, []).append(name)
+    return rows, names
+
+
+@pytest.mark.network
+def test_attributes_that_classes_have_by_their_families(index: Index) -> None:
+    """What the nearest of a class and its families says, as fadoctor asks it."""
+    told, families = [], lineages()
+    rows, names = cells_of("names-attributes")
     for release, _ in drawn(index, "names-attributes"):
         reader = Reader(class_files()[release.package])
         found = reader.classes(open_sources(index._transport, release))
@@ -138,4 +145,27 @@ def test_attributes_that_classes_have_by_their_families(index: Index) -> None:
             is_own = row.get("package") == release.package
             if is_own and has is not is_there(row, release.version):
                 told.append(f"{release.package} {release.version} {owner}.{name}: {row}")
+    assert told == []
+
+
+@pytest.mark.network
+def test_arguments_that_classes_take(index: Index) -> None:
+    """What the nearest of a class and its families says, where it says it of that package."""
+    told, families = [], lineages()
+    rows, names = cells_of("names-arguments")
+    foreign = {owner for (owner, _), row in rows.items() if row["package"] == "transformers"}
+    for release, _ in drawn(index, "names-arguments"):
+        reader, files = Reader(class_files()[release.package]), argument_files()[release.package]
+        others = foreign if release.package != "transformers" else ()
+        found = reader.arguments(open_sources(index._transport, release), files, others)
+        taken = {key.rpartition(".")[2]: each for key, each in found.items()}
+        taken = {key: each for key, each in taken.items() if key in names and not each.is_open}
+        for owner in DICE.choices(sorted(taken), k=ARGUMENTS):
+            lineage = [owner, *families.get(owner, [])]
+            name = DICE.choice([name for each in lineage for name in names.get(each, [])])
+            row = next(rows[each, name] for each in lineage if (each, name) in rows)
+            own = [each for key, each in found.items() if key.endswith(f".{owner}")]
+            has = any(name in each.names for each in own)
+            if row["package"] == release.package and has is not is_there(row, release.version):
+                told.append(f"{release.package} {release.version} {owner}({name}=): {row}")
     assert told == []

@@ -24,9 +24,9 @@ PACKAGES = (Package("peft", "peft", "1.0"), Package("trl", "trl", "1.0"))
 HEAD = "table: {name}\ndoc: A test.\nkeys: {{name: word}}\ncolumns: {{}}\nreferences: []\nrows:\n"
 EMPTY = {name: HEAD.format(name=name) for name in NAMES}
 PEFT = {
-    "1.0": "class Model:\n    old = both = 1\ndef tune(): ...\n",
-    "1.1": "class Model:\n    both = new = 1\n    def __init__(self): ...\ndef tune(): ...\n",
-    "1.2": "class Model:\n    both = new = 1\n    def __init__(self, x): ...\ndef other(): ...\n",
+    "1.0": "class Config:\n    old = both = 1\ndef tune(): ...\n",
+    "1.1": "class Config:\n    both = new = 1\n    def __init__(self): ...\ndef tune(): ...\n",
+    "1.2": "class Config:\n    both = new = 1\n    def __init__(self, x): ...\ndef other(): ...\n",
 }
 
 
@@ -75,11 +75,11 @@ def test_what_came_and_went_is_told_with_its_releases(index: TinyIndex) -> None:
     offer(index, "1.0", "1.1", "1.2")
     found = made(index, EMPTY)
     assert rows(found, "names-attributes").splitlines() == [
-        "  - {package: peft, class: Model, name: new, first: 1.1}",
-        "  - {package: peft, class: Model, name: old, last: 1.0}",
+        "  - {package: peft, class: Config, name: new, first: 1.1}",
+        "  - {package: peft, class: Config, name: old, last: 1.0}",
     ]
     assert rows(found, "names-arguments").splitlines() == [
-        "  - {package: peft, class: Model, name: x, first: 1.2}"
+        "  - {package: peft, class: Config, name: x, first: 1.2}"
     ]
     assert "name: tune, last: 1.1" in rows(found, "names-given")
     assert "asker: trl" in rows(found, "names-asked")

@@ -137,3 +137,12 @@ def test_what_a_class_always_has_no_other_package_says_of_it() -> None:
         "Mine",
         {"package": "pack", "class": "Mine", "name": "a"},
     )
+
+
+@pytest.mark.usefixtures("_small_families")
+def test_a_family_leaves_to_another_package_what_its_heirs_had_from_there() -> None:
+    """_BaseConfig of trl says again what its heirs had from TrainingArguments before it came."""
+    heirs = {each: of(bases=("Foreign",)) for each in ("One", "Two")}
+    after = {each: of("a", bases=("Base", "Foreign")) for each in heirs}
+    found = history(heirs, {"Base": of("a", bases=("Foreign",)), **after})
+    assert nearest(found, "One", "a") == nearest(found, "Base", "a") == ("", {})

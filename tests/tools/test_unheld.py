@@ -15,7 +15,7 @@ from tools.refresh.unheld import group_of_tables, groups
 if TYPE_CHECKING:
     from fadoctor.model.rule import Table
 
-NAMES = {"names-attributes", "names-given"}
+NAMES = {"names-arguments", "names-attributes", "names-given"}
 """Drawn by tests/tools/test_drawn_names.py."""
 HELD = {
     *(each.table for each in SOURCES),

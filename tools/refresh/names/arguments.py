@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 _OWN = frozenset({"self", "cls"})
 _NEUTRAL = frozenset({"object", "Generic", "ABC", "Protocol"})
 """Bases that take no argument, and ask for none."""
+_TOLD = re.compile(r"\w*(?:Trainer|Config|Arguments)")
 
 
 def maker_of(node: ast.ClassDef) -> Maker:
     """Return how objects of a class are made."""
     functions = (each for each in statements(node.body) if isinstance(each, ast.FunctionDef))
     constructor = next((each for each in functions if each.name == "__init__"), None)
-    if constructor is not None:
+    if constructor is not None and not _passes_on(constructor):
         names = frozenset(_parameters(constructor))
         return Maker(names, has_constructor=True, is_open=constructor.args.kwarg is not None)
     is_dataclass = any(_called(each) == "dataclass" for each in node.decorator_list)
@@ -32,6 +34,13 @@ def maker_of(node: ast.ClassDef) -> Maker:
 
 def _called(node: ast.expr) -> str:
     return last_word(node.func if isinstance(node, ast.Call) else node)
+
+
+def _passes_on(constructor: ast.FunctionDef) -> bool:
+    """Return whether a constructor takes all for that of its base: `(self, *args, **kwargs)`."""
+    takes = constructor.args
+    named = len(takes.posonlyargs) + len(takes.args) + len(takes.kwonlyargs)
+    return takes.vararg is not None and takes.kwarg is not None and named == 1
 
 
 def _parameters(constructor: ast.FunctionDef) -> Iterator[str]:
@@ -65,6 +74,11 @@ def _is_set_later(value: ast.expr | None) -> bool:
     )
 
 
+def is_told(name: str) -> bool:
+    """Return whether a class has rows: messages name trainers and configurations, by one word."""
+    return _TOLD.fullmatch(name) is not None
+
+
 class Makers(Family):
     """The classes of one release, and what each of them takes."""
 
@@ -77,6 +91,22 @@ class Makers(Family):
         """Return what a class takes by itself; those of other packages are among its bases."""
         names, is_whole, is_open = self._taken(name, frozenset())
         return replace(super().seen(name), names=names, is_whole=is_whole, is_open=is_open)
+
+    def _meant(self, heir: str, base: str) -> str:
+        """Return the dotted name of a base: a class that moved is left where it was, as an heir.
+
+        It inherits from the one of its name in the package that its file imports from.
+        """
+        found = super()._meant(heir, base)
+        if found in self._bodies or base not in self._bodies[heir].imports:
+            return found
+        origin = self._bodies[heir].imports[base]
+        near = [
+            each
+            for each in self._by_name.get(base, [])
+            if each != heir and origin in each.split(".")[:-1]
+        ]
+        return near[0] if len(near) == 1 else found
 
     def _taken(self, name: str, below: frozenset[str]) -> tuple[frozenset[str], bool, bool]:
         """Return the arguments, whether they are all, and whether any other is taken, too."""

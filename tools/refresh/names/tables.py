@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import yaml
 from packaging.version import Version
 
+from tools.refresh.names.arguments import is_told
 from tools.refresh.names.bounds import STARTS, given_of
 from tools.refresh.names.packages import PACKAGES, Package, argument_files, class_files
 from tools.refresh.names.rows import asked_rows, given_rows, unsteady
@@ -98,7 +99,7 @@ def put_arguments(tables: Tables, survey: Survey) -> None:
     first: Others | None = None
     for name in argument_files():
         history = survey.arguments(name, first or NO_OTHERS, lineage)
-        taken += history.given_rows(name, lambda each: "." not in each)
+        taken += history.given_rows(name, is_told)
         first = first or history.others()
     tables.replace("names-arguments", taken)
 

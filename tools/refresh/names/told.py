@@ -72,6 +72,8 @@ class Speakers:
         self.told: dict[str, frozenset[str]] = {}
         """What is told of a class by its own name."""
         self._open: set[str] = set()
+        listed = given or {}
+        self._speaking_for = families | {each for lineage in listed.values() for each in lineage}
         for name in classes:
             self._settle(name)
 
@@ -89,7 +91,7 @@ class Speakers:
                 self._settle(each)
         families = [each for each in families if each in self.told or each not in self._classes]
         self.lineage[name] = tuple(self._speaking(held, families))
-        self.told[name] = frozenset(self._own(held, self.lineage[name]))
+        self.told[name] = frozenset(self._own(name, held))
         self._open.remove(name)
 
     def _is_other(self, name: str) -> bool:
@@ -124,14 +126,19 @@ class Speakers:
             return held.agrees(other, name)
         return not held.is_whole and held.names.get(name) != held.there
 
-    def _own(self, held: Held, lineage: Sequence[str]) -> Iterator[str]:
-        """Yield what came to a class or went, and what a family says of it that is not so."""
+    def _own(self, name: str, held: Held) -> Iterator[str]:
+        """Yield what came to a class or went, and what a family says of it that is not so.
+
+        A family leaves to another package even what it always has: heirs may be older than it is.
+        """
         speaker: dict[str, str] = {}
-        for family in lineage:
+        for family in self.lineage[name]:
             speaker.update(dict.fromkeys(self._says(family) - speaker.keys(), family))
-        given = {name for each in held.ancestors if self._is_other(each) and not held.is_whole
-                 for name in self._others.has[each]}  # fmt: skip
-        yield from held.changed - speaker.keys() - given
-        for name, family in speaker.items():
-            if not self._is_right(held, family, name):
-                yield name
+        has = (self._others.has[each] for each in held.ancestors if self._is_other(each))
+        left = _NOTHING if held.is_whole else _NOTHING.union(*has)
+        yield from held.changed - speaker.keys() - left
+        speaks = name in self._speaking_for and not held.is_whole
+        for each, family in speaker.items():
+            is_left = speaks and family not in self._classes
+            if not is_left and not self._is_right(held, family, each):
+                yield each

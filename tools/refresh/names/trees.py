@@ -10,11 +10,13 @@ if TYPE_CHECKING:
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements, those below `if` and `try` too."""
+    """Yield statements, those below `if`, `try` and `with` too."""
     for node in body:
         yield node
         if isinstance(node, ast.If | ast.Try):
             yield from statements([*node.body, *node.orelse])
+        elif isinstance(node, ast.With):
+            yield from statements(node.body)
 
 
 def last_word(base: ast.expr) -> str:
