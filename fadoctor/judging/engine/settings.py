@@ -79,10 +79,15 @@ def _installable(matrix: Matrix) -> tuple[str, ...]:
     return tuple(str(row["framework"]) for row in rows if row.get("package"))
 
 
+# a page of documentation, which a message names: no framework is at work there
+_LINK = re.compile(r"https?://\S{1,400}")
+
+
 def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
     """Return the frameworks that a text, a line of a log, shows: by paths of any system."""
     rows = matrix.tables["frameworks"].rows
     text = text.replace("\\\\", "/").replace("\\", "/") if "\\" in text else text
+    text = _LINK.sub("", text) if "://" in text else text
     return tuple(
         str(row["framework"])
         for row in rows

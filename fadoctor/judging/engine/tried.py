@@ -25,7 +25,7 @@ _ADVISED = compiled(
     r"(?i)\b(?:re-?run|run again|try again|retry|provide|"
     r"(?:consider|try|please|can|should|must|need to|may|also) "
     r"(?:\w{2,12}ing|set|pass|use|export|add|enable)) "
-    r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{2,40}=)"
+    r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{1,40}=)"
 )
 """What a program advises: re-run with `--no-build-isolation`, consider passing A_B=1."""
 _LABEL = ": "

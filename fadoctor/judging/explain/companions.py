@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Fix, Step
 
 TABLE = "torch-companions"
-NAMES = ("torchvision", "torchaudio")
 
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,10})?")
 # Programs that make pictures and sound import them, whether a text says so or not.
 _USED = compiled(
     r"(?i)torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
+    r"|embedded python"
 )
 
 
@@ -41,23 +41,25 @@ def with_companions(fix: Fix, matrix: Matrix, *, used: bool) -> Fix:
 
     `used`: whether the log shows that they are; a fix that removes them shows it, too.
     """
-    if not used and not any(_removes_them(step) for step in fix.steps):
+    table = matrix.tables.get(TABLE)
+    names = tuple(table.columns) if table is not None else ()
+    if not names or not (used or any(_removes(step, names) for step in fix.steps)):
         return fix
-    steps = tuple(_completed(step, matrix) for step in fix.steps)
+    steps = tuple(_completed(step, names, matrix) for step in fix.steps)
     return fix if steps == fix.steps else msgspec.structs.replace(fix, steps=steps)
 
 
-def _removes_them(step: Step) -> bool:
-    return step.kind is StepKind.UNINSTALL and not set(NAMES).isdisjoint(step.items)
+def _removes(step: Step, names: Sequence[str]) -> bool:
+    return step.kind is StepKind.UNINSTALL and not set(names).isdisjoint(step.items)
 
 
-def _completed(step: Step, matrix: Matrix) -> Step:
+def _completed(step: Step, names: Sequence[str], matrix: Matrix) -> Step:
     is_alone = step.kind is StepKind.INSTALL and len(step.items) == 1 and bool(step.index)
     torch = _TORCH.fullmatch(step.items[0]) if is_alone else None
-    if torch is None or TABLE not in matrix.tables:
+    if torch is None:
         return step
     fits = matrix.find(TABLE, {"torch": Known(torch["version"], "asked")})
-    cells = {name: fits.cell(name) for name in NAMES}
+    cells = {name: fits.cell(name) for name in names}
     others = [f"{name}=={cell.value}" for name, cell in cells.items() if isinstance(cell, Known)]
     items = (*step.items, *others)
     text = command(step.kind, items, step.options, step.index, windows=True)

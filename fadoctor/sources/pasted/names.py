@@ -42,7 +42,7 @@ NAME = "|".join(
 """A pattern for any of them."""
 
 VERSION = (
-    r"(?P<version>\d{1,4}(?:\.\d{1,8}){1,3}(?:(?:a|b|rc|\.?dev|\.?post)\d{1,10}(?=\+))?"
+    r"(?P<version>(?!\d\d\.\d\d-py3)\d{1,4}(?:\.\d{1,8}){1,3}(?:(?:a|b|rc|\.?dev|\.?post)\d{1,10}(?=\+))?"
     r"(?:[.+_-]?[a-zA-Z0-9]{1,20}(?:\.[a-z0-9]{1,20}){0,3})?)"
 )
 """A version as it stands in texts: 2.6.0, 2.8.0+cu128, 0.0.29.post3, 2.6.0a0+nv25.01."""

@@ -8,14 +8,16 @@ from fadoctor.judging.engine.bounded import bounded_step
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Fact, Known
 from fadoctor.model.fix import Step, StepKind
 
 NEW = "transformers>=4.49.0,<=5.24.0"
 
 
 def bounded(item: str, **facts: str) -> tuple[str, ...]:
-    known = {f"{name}.version": Known(value, "a log") for name, value in facts.items()}
+    known: dict[str, Fact] = {
+        f"{name}.version": Known(value, "a log") for name, value in facts.items()
+    }
     environment = Environment("0", Target(kind=OF_A_LOG, label="log", reason="here"), known)
     step = Step(StepKind.INSTALL, f"pip install '{item}'", (item,))
     found = bounded_step(step, environment, Matrix(load_knowledge().tables))

@@ -22,6 +22,8 @@ def _fix(*steps: Step) -> Fix:
         (Step(StepKind.SET, "", ("A_B=1",)), "docker run -e A_B=1 image", True),
         (Step(StepKind.SET, "", ("A_B=1",)), "export A_B=12", False),
         (Step(StepKind.SET, "", ("A_B=1",)), "# export A_B=1", False),
+        (Step(StepKind.SET, "", ("HIP_X=3",)), "consider passing HIP_X=3", False),
+        (Step(StepKind.SET, "", ("HIP_X=3",)), "I tried HIP_X=3 and it fails", True),
         (Step(StepKind.SETTING, 'x: attn="sdpa"'), "load(attn='sdpa')", True),
         (Step(StepKind.SETTING, 'x: attn="sdpa"'), 'load(attn="sdpa_paged")', False),
         (Step(StepKind.SETTING, "x: dtype=torch.float16"), "torch_dtype=torch.float16,", True),

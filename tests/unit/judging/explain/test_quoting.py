@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.judging.explain import quoting
-from fadoctor.judging.explain.quoting import Vocabulary, quote, vocabulary_of
+from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.sources.logs.cleaning import Line
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +57,12 @@ def test_words_are_gathered_once_and_few_answers_are_kept(monkeypatch: pytest.Mo
     assert [words.has(word) for word in ("attention", "zzqx", "zzqy", "attention")] == [
         True, False, False, True,
     ]  # fmt: skip
+
+
+def test_a_line_is_shown_as_it_stands() -> None:
+    """A line that was matched as a program prints it was shown so, with another meaning."""
+    read = (Line(3, "FA 2 supports only fp16", ""), Line(4, "loss: 1", ""), Line(4, "loss: 2", ""))
+    repaired = (Line(3, "FA 2 does not support fp16", ""), Line(4, "loss: 3", ""))
+    assert [line.text for line in as_written(repaired, read)] == [read[0].text, "loss: 3"]
+    part = Line(3, "supports only fp16", "")
+    assert list(as_written((part,), read)) == [part]
