@@ -29,7 +29,7 @@ KNOWLEDGE = load_knowledge()
 MATRIX = Matrix(KNOWLEDGE.tables)
 WINDOWS = environment({"host.os": "windows", "host.platform": "win_amd64"})
 _OF_LINUX = re.compile(
-    r"(?<![\w./~-])(sudo|apt|apt-get|yum|dnf|ldd|ldconfig|export|modprobe|dmesg|lsmod|chmod|bash"
+    r"(?<![\w./~-])(sudo|apt|apt-get|yum|dnf|ldd|ldconfig|export|unset|modprobe|dmesg|lsmod|chmod|bash"
     r"|systemctl|LD_LIBRARY_PATH|LD_PRELOAD|dkms|rpm|dpkg|rm|/usr/\S*|/etc/\S*|/opt/\S*|~/\.bashrc"
     r"|gcc|g\+\+|libcuda\.so|libstdc\+\+|glibc)(?![\w-])"
 )

@@ -174,7 +174,7 @@ class Writer:
             *(choice.requirement for choice in choices),
             *partner_of_kernels(self.environment, choices),
         )
-        names = tuple(self._installed_name(choice.package) for choice in choices)
+        names = tuple(self._name_of(choice) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
         there = {TRITON, *self._with_torch(choices)}
         mixed = any(not choice.index and choice.distribution not in there for choice in choices)
@@ -233,7 +233,7 @@ class Writer:
             requirements=(choice.requirement,),
             findings=self._findings((choice,)),
             side_effects=(f"compiles with {jobs} jobs at a time; this takes minutes to hours",),
-            undo=self._undo((self._installed_name(choice.package),)),
+            undo=self._undo((self._name_of(choice),)),
         )
 
     def _findings(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
@@ -302,10 +302,15 @@ class Writer:
         names = PACKAGES.get(package, (package,))
         return str(fact.value) if isinstance(fact, Known) and fact.value in names else names[0]
 
+    def _name_of(self, choice: Choice) -> str:
+        """Return the distribution that a choice replaces, or the one that it adds."""
+        is_new = choice.kind is ChoiceKind.INSTALL and not self._version(choice.package)
+        return choice.distribution if is_new else self._installed_name(choice.package)
+
     def changes(self, choices: Iterable[Choice]) -> Iterator[Change]:
         """Yield what each choice replaces by what."""
         for choice in choices:
-            name = self._installed_name(choice.package)
+            name = self._name_of(choice)
             before = self._before(name) or self._version(choice.package)
             after = choice.version
             if choice.kind is ChoiceKind.FOLLOW or (

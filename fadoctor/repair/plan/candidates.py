@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+WINDOWS = "win_amd64"
+
 TRITON_WINDOWS = next(name for name in PACKAGES[TRITON] if name.endswith("-windows"))
 """The distribution of triton for Windows, which somebody else than its authors builds."""
 
@@ -114,11 +116,12 @@ class Candidates:
     def triton(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the triton that the environment's torch requires, where it requires one.
 
-        On Windows torch requires none: there triton-windows, where it is installed, goes with it.
+        On Windows torch requires none, and PyPI's has no file: there it is triton-windows.
         """
-        if text_of(environment, "triton.distribution") == TRITON_WINDOWS:
-            return self._triton_windows(environment)
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
+        on_windows = text_of(environment, "host.platform") == WINDOWS and not wanted
+        if on_windows or text_of(environment, "triton.distribution") == TRITON_WINDOWS:
+            return self._triton_windows(environment)
         place = InstalledWhere(text_of(environment, "host.platform"))
         asked = (wanted, place.platform)
         if wanted and asked not in self._triton:

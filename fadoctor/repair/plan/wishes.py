@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, computing_gpus, visible_gpus
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import (
@@ -102,7 +103,7 @@ def wishes_of(
     helpers = Helpers(kernels.matrix)
     frameworks = {name: told for name in routes if (told := framework(name, helpers))}
     packages_told = [with_version(name) for name in routes if name not in frameworks]
-    drawn = tuple(attention_of(helpers, dict(frameworks.values())))
+    drawn = (*attention_of(helpers, dict(frameworks.values())), *_undeclared(kernels, routes))
     asked = tuple(dict.fromkeys([*(name for name, _ in packages_told), *drawn]))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)
@@ -267,6 +268,16 @@ def _needed_by(helpers: Helpers, asked: Iterable[str]) -> Iterator[str]:
     for name in map(distribution_of, asked):
         if helpers.computes(name) or not helpers.closure(name).isdisjoint(_ON_TORCH):
             yield TORCH
+
+
+def _undeclared(kernels: Kernels, asked: Iterable[str]) -> Iterator[str]:
+    """Yield what asked packages import and do not declare, where torch does not require it."""
+    if fact_text(kernels.environment.fact("host.os"), _LINUX) == _LINUX:
+        return
+    wanted = {distribution_of(name) for name in asked}
+    for row in kernels.matrix.tables["undeclared-requirements"].rows:
+        if str(row["package"]) in wanted:
+            yield from cell_words(row["needs"])
 
 
 def is_of_use(kernels: Kernels, package: str, gpus: list[Gpu]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.sources.pasted.claims import Claim
-from fadoctor.sources.pasted.names import BARE_GPU, BARE_RADEON, GPU_NAME
+from fadoctor.sources.pasted.names import AMD_APU, BARE_GPU, BARE_RADEON, GPU_NAME
 from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
 from fadoctor.syntax.patterns import compiled
 
@@ -36,6 +36,7 @@ _TIMES = compiled(
 )
 # on a T4 | my P40 | two L4
 _HAD = compiled(r"(?i)\b(?:my|an?|our|two|four|dual|single|old|\d ?x) $")
+_OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
@@ -69,6 +70,9 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
     for found in islice(BARE_RADEON.finditer(text), MOST):
         yield found, (f"RX {found['name']} {found['kind']}",)
+    for found in islice(AMD_APU.finditer(text), MOST):
+        if not found["small"] or "GPU" in text:
+            yield found, tuple(f"{kind}{found['name']}" for kind in _OF_AMD)
 
 
 def _many(times: re.Match[str]) -> int:

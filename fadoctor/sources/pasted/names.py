@@ -88,6 +88,15 @@ BARE_RADEON = compiled(
 )
 """A Radeon without its series: 7900xtx, 9070 XT. The letters behind the number say what it is."""
 
+AMD_APU = compiled(
+    r"(?i)(?<![\w./$:#=-])(?:Radeon(?:\(TM\)|\u2122)? )?(?P<name>80[56]0S|(?P<small>[678]\d0M)"
+    r"|Strix Halo|Ryzen AI Max\+? (?:PRO )?395|(?:AI PRO )?R9700)(?![\w.]|-\d)"
+)
+"""Graphics of AMD's processors, and the card whose name has no RX.
+
+The small ones are beside a card of NVIDIA in many laptops: a line has to be about the GPU.
+"""
+
 
 def distribution_of(name: str) -> str:
     """Return the distribution that a name means, "" for none."""

@@ -448,3 +448,24 @@ def test_a_message_about_other_processes_may_be_wrapped_between_any_words(
         "in use. Including non-PyTorch memory, this process\nhas 3.10 GiB\nmemory in use."
     )
     assert [each.rule_id for each in explained(knowledge, text).findings] == ["gpu-memory-occupied"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "switch"),
+    [
+        ("C:\\ai\\sd-webui-forge-neo", "--use-pytorch-cross-attention"),
+        ("C:\\ai\\stable-diffusion-webui-forge", "--attention-pytorch"),
+        ("C:\\ai\\stable-diffusion-webui", "--opt-sdp-attention"),
+    ],
+)
+def test_a_web_interface_is_told_its_own_switch(
+    knowledge: Knowledge, folder: str, switch: str
+) -> None:
+    log = (
+        f'File "{folder}\\venv\\lib\\site-packages\\diffusers\\models\\attention_processor.py"\n'
+        "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
+    )
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    steps = [step.text for step in report.findings[0].fixes[0].steps]
+    assert any(switch in text for text in steps)
+    assert not any("set_attention_backend" in text for text in steps)

@@ -65,3 +65,22 @@ def test_what_is_labelled_comes_back_from_the_index_of_its_label() -> None:
         ("vllm", "0.11.0+local.1", ""),
     ):
         assert origin(name, version, there, indexes) == (f"{name}=={version}", (index, ()))
+
+
+def _torch_alone() -> Environment:
+    there = _windows("2.8.0+cu128", "3.4.0.post21")
+    there = without(without(there, "triton"), "liger_kernel")
+    alone = {"packages.installed": fact_of({"torch": "2.8.0"})}
+    return msgspec.structs.replace(there, facts={**there.facts, **alone})
+
+
+def test_sageattention_gets_one_which_it_imports_and_does_not_declare() -> None:
+    found = plan(_torch_alone(), want=("sageattention",))
+    after = changed(found)
+    assert after["triton-windows"].startswith("3.4.")
+    assert "sageattention" in after
+    assert any("triton-windows" in action.undo for action in found.actions)
+
+
+def test_nobody_else_gets_one() -> None:
+    assert "triton-windows" not in changed(plan(_torch_alone(), want=("einops",)))
