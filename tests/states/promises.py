@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES
-from fadoctor.model.plan import ActionKind
+from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.repair.plan.released import accepts
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -23,6 +23,15 @@ _REQUIREMENT = re.compile(r"([A-Za-z][A-Za-z0-9._-]{1,60})((?:[<>=!~]=?[0-9][0-9
 _INDEX = re.compile(r"--index-url https://download\.pytorch\.org/whl/(\S{1,20})(.*)")
 _PINNED = re.compile(r" ([A-Za-z][A-Za-z0-9._-]{1,60})==([0-9][0-9A-Za-z.]*)(?:\+([A-Za-z0-9.]+))?")
 _ON_EVERY_INDEX = ("torch", "torchvision", "torchaudio")
+_OF_TORCH = {
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "sympy",
+    "typing-extensions",
+    "networkx",
+    "fsspec",
+}
 _BESIDE_TORCH = ("-rocm", "-xpu")
 """Ends of names that PyTorch's indexes alone have."""
 
@@ -42,6 +51,7 @@ def _broken(plan: Plan) -> Iterator[str]:
     moved = {change.distribution: change.after for change in plan.changes}
     yield from _unsaid(plan)
     yield from _from_elsewhere(plan)
+    yield from _contradictions(plan)
     for action in plan.actions:
         if action.kind is ActionKind.INSTALL:
             yield from (f"a bare name: {item}" for item in action.requirements if _is_bare(item))
@@ -56,6 +66,66 @@ def _broken(plan: Plan) -> Iterator[str]:
         yield from _vain(plan, moved)
     if moved and not is_asked and plan.proof.errors and plan.proof.lost:
         yield f"{', '.join(plan.proof.lost)} stops working for a half repair"
+    yield from _unnamed(plan)
+
+
+def _unnamed(plan: Plan) -> Iterator[str]:
+    """Yield what moves and is in no command, and what no command brings back."""
+    runs = [action for action in plan.actions if action.kind.is_run]
+    if not runs or any(action.kind is ActionKind.VENV for action in runs):
+        return
+    named = {name for action in runs for item in action.requirements if (name := _name_of(item))}
+    undone = " ".join(action.undo for action in runs)
+    is_by_hand = " install " in undone or "uninstall" in undone
+    for change in plan.changes:
+        if change.distribution not in named:
+            yield f"{change.distribution} moves, and no command names it"
+        release = change.before.partition("+")[0]
+        back = f"{change.distribution}=={release}"
+        if (
+            is_by_hand
+            and release
+            and back not in undone
+            and f"{change.distribution} @" not in undone
+        ):
+            yield f"{change.distribution} {change.before} does not come back"
+
+
+def _contradictions(plan: Plan) -> Iterator[str]:
+    """Yield notes that say something else than the plan does, or than another note."""
+    moved = {change.distribution for change in plan.changes if change.after}
+    for note in plan.notes:
+        says_none = "no table has builds" in note or "that no table has" in note
+        if says_none and "torch" in moved:
+            yield f"torch is installed, and a note says: {note}"
+        if "nothing else" in note and moved - _OF_TORCH:
+            yield f"{', '.join(sorted(moved))} move, and a note says: {note}"
+        for name in moved:
+            if note.startswith((f"{name} has no files", f"no known release of {name} ")):
+                yield f"{name} is installed, and a note says: {note}"
+
+
+def needless_torch(plan: Plan, kept: Plan) -> str:
+    """Return that torch moves, though a plan that keeps it repairs as much at no more cost."""
+    moved = {change.distribution: change for change in plan.changes}
+    removed, gone = ({c.distribution for c in each.changes if not c.after} for each in (plan, kept))
+    if "torch" not in moved or not moved["torch"].after or not kept.proof.clean:
+        return ""
+    is_good = kept.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING)
+    lowered = [c for c in kept.changes if c.distribution in FRAMEWORKS and _is_lowered(c)]
+    steps = {action.kind for action in kept.actions}
+    if not is_good or not gone <= removed or lowered or ActionKind.BUILD in steps:
+        return ""
+    if {*kept.proof.unknown} - {*plan.proof.unknown}:
+        return ""
+    after = moved["torch"].after
+    return (
+        f"torch moves to {after}; without that: {[(c.distribution, c.after) for c in kept.changes]}"
+    )
+
+
+def _is_lowered(change: Change) -> bool:
+    return bool(change.before and change.after) and is_older(change.after, change.before) is True
 
 
 def _from_elsewhere(plan: Plan) -> Iterator[str]:
@@ -106,6 +176,12 @@ def _names_a_version(item: str, change: Change) -> bool:
         and normalise_name(name[0]) == change.distribution
         and (f"=={change.after}" in item or " @ " in item)
     )
+
+
+def _name_of(item: str) -> str:
+    """Return the normalised name of what an installer is given."""
+    name = re.match(r"[A-Za-z0-9._-]{1,80}", item)
+    return normalise_name(name[0]) if name else ""
 
 
 def _is_bare(item: str) -> bool:

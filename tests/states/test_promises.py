@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.model.environment import Target
 from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, Proof
-from tests.states.promises import broken_promise
+from tests.states.promises import broken_promise, needless_torch
 from tests.states.starts import STARTS, start
 from tests.unit.repair.plan.problems import plan
 
@@ -28,6 +28,11 @@ BACK = Action(
     " torch==2.8.0+cu128 triton-windows==3.2.0.post21",
 )
 
+UNNAMED = Action(
+    ActionKind.INSTALL, "x", ("x",), requirements=("torch==2.9.0",), undo="pip install peft==0.1"
+)
+NOTHING_ELSE = "for AMD's GPUs torch is planned with what is published beside it, nothing else"
+
 
 def made(**parts: Any) -> Plan:
     given = {"actions": (), "changes": MOVES, **parts}
@@ -45,6 +50,15 @@ def made(**parts: Any) -> Plan:
         ),
         ({"changes": (Change("sglang", "0.5.23", "0.5.2"),)}, "without a word"),
         ({"actions": (BACK,)}, "triton-windows 3.2.0.post21 comes back from cu128"),
+        ({"actions": (UNNAMED,)}, "flash-attn moves, and no command names it"),
+        (
+            {"actions": (UNNAMED,), "changes": (Change("torch", "2.8.0", "2.9.0"),)},
+            "torch 2.8.0 does not come back",
+        ),
+        (
+            {"changes": (Change("vllm", "", "0.11.0"),), "notes": (NOTHING_ELSE,)},
+            "vllm move, and a note says",
+        ),
         ({"changes": (Change("peft", "0.21.2", "0.16.0"),)}, "not named with its version"),
         (
             {"proof": Proof(missed=("fa2 on gpu[0] fails",)), "wishes": ("fa2 on gpu[0]",)},
@@ -92,6 +106,24 @@ def test_what_is_kept_is_not(parts: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", STARTS)
 def test_every_start_keeps_the_promises(name: str, machine: tuple[str, str, str]) -> None:
     assert broken_promise(plan(start(name, machine))) == ""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda each: each[1])
+@pytest.mark.parametrize("name", STARTS)
+def test_no_start_moves_torch_needlessly(name: str, machine: tuple[str, str, str]) -> None:
+    there = start(name, machine)
+    assert needless_torch(plan(there), plan(there, keep=("torch",))) == ""
+
+
+def test_a_torch_that_need_not_move_is_told() -> None:
+    moves = (Change("torch", "2.9.1+cpu", "2.15.0"), Change("xformers", "0.0.33", "0.0.34"))
+    there = made(changes=moves)
+    kept = made(changes=(Change("xformers", "0.0.33", "0.0.33"),))
+    assert "without that" in needless_torch(there, kept)
+    assert needless_torch(there, made(changes=(), proof=Proof(errors=("x",)))) == ""
+    assert needless_torch(there, made(changes=(Change("xformers", "0.0.33", ""),))) == ""
+    assert needless_torch(kept, kept) == ""
 
 
 @pytest.mark.sampled

@@ -39,7 +39,7 @@ COMPILED = ("vllm", "xformers", "triton", "bitsandbytes")
 HELPERS = (
     "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
     "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
-    "kernels", "huggingface-hub",
+    "kernels", "huggingface-hub", "sympy",
 )  # fmt: skip
 """Packages of the table ``helper-releases``."""
 

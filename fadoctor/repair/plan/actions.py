@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _SAME = ("--force-reinstall", "--no-deps")
 """Options that replace a version by another file of the same version, and nothing else."""
 
+_BESIDE = (TRITON, "sympy")
+"""Distributions that torch requires in few releases, and that PyTorch's index has as well."""
+
 
 class Writer:
     """Writes the actions of one solution."""
@@ -176,8 +179,7 @@ class Writer:
         )
         names = tuple(self._name_of(choice) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
-        there = {TRITON, *self._with_torch(choices)}
-        mixed = any(not choice.index and choice.distribution not in there for choice in choices)
+        mixed = any(not each.index and each.distribution not in _BESIDE for each in choices)
         urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,
@@ -195,13 +197,6 @@ class Writer:
             ),
             undo=self._undo(names),
         )
-
-    def _with_torch(self, choices: tuple[Choice, ...]) -> Iterator[str]:
-        """Yield what PyTorch's index has beside torch: what torch asks for in any later release."""
-        helpers = self.problem.session.candidates.helpers
-        for torch in (choice for choice in choices if choice.package == TORCH):
-            asked = helpers.declared(TORCH, torch.version)
-            yield from (name for name, versions in asked.items() if versions[:2] in (">=", "=="))
 
     def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
         """Yield which frameworks become older: what only their newer releases do, stops working."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.knowledge.matrix.wheels import COMMUNITY
-from fadoctor.model.fact import fact_text
+from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
+from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
@@ -32,6 +32,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     if not proof.missed:
         return
     yield from _unknown_releases(problem)
+    yield from _by_string_abi(problem)
     without_files = tuple(_no_files(problem))
     yield from without_files
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
@@ -62,6 +63,35 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
+
+
+def _by_string_abi(problem: Problem) -> Iterator[str]:
+    """Yield what tells which file of flash-attn fits an own build of torch, such as conda's."""
+    facts = problem.environment.fact
+    own, abi = fact_text(facts("torch.build"), ""), facts("torch.cxx11_abi")
+    if FLASH_ATTN not in problem.wishes.asked or own != "other" or not isinstance(abi, Unknown):
+        return
+    names = ("torch.version", "torch.cuda", "python.abi_tag")
+    torch, cuda, python = (fact_text(facts(name), "") for name in names)
+    minor, wheels = version_part(torch, "minor"), problem.session.candidates.files.wheels
+    if not (minor and cuda and python):
+        return
+    requests = {
+        is_new: WheelRequest(minor, cuda, python, problem.platform, cxx11_abi=is_new)
+        for is_new in (False, True)
+    }
+    found = {
+        is_new: file.url
+        for is_new, request in requests.items()
+        for file in reversed(wheels.fitting(request))
+        if file.source == OFFICIAL
+    }
+    if found:
+        command = "python -c 'import torch; print(torch._C._GLIBCXX_USE_CXX11_ABI)'"
+        yield f"the C++ ABI of this torch was not read; this prints it: {command}"
+    yield from (
+        f"if that prints {is_new}, {url} is for this torch" for is_new, url in found.items()
+    )
 
 
 def _without_gpu(problem: Problem) -> Iterator[str]:

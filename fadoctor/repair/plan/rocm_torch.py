@@ -116,10 +116,11 @@ def _choices(problem: Problem, version: str, label: str) -> Iterator[Choice]:
 def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:
     """Yield what moves as the torch that comes refuses the release that is there."""
     there = mapping_of(problem.environment.fact("packages.installed"))
-    asked = problem.session.candidates.helpers.declared(TORCH, version)
-    for name, versions in asked.items():
+    helpers = problem.session.candidates.helpers
+    for name, versions in helpers.declared(TORCH, version).items():
         if name in there and not accepts(versions, there[name]):
-            found = newest_in(name, versions, there[name])
+            exact = helpers.newest_in(name, versions)
+            found = newest_in(name, f"=={exact}" if exact else versions, there[name])
             if found is not None and name not in problem.wishes.kept:
                 yield found
 

@@ -36,7 +36,7 @@ NODE_LIMIT = 2_400
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
 
-_FOLLOWING = 2
+_FOLLOWING = 3
 """Steps that are as long as finding what follows from a whole state."""
 
 _SLOWED_BY = 30

@@ -12,7 +12,7 @@ from tests.hosts import recording
 if TYPE_CHECKING:
     from pathlib import Path
 
-INSTALLED = ["torch==2.8.0", "triton==3.4.0", "sympy>=1.13.3"]
+INSTALLED = ["torch==2.8.0", "triton==3.4.0", "sympy==1.14.0"]
 
 
 def test_it_is_replaced_by_the_same_release_with_cuda(tmp_path: Path) -> None:

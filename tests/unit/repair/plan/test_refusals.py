@@ -101,3 +101,17 @@ def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> No
     assert "WSL" not in found
     assert "win_amd64; those for linux_x86_64 run in WSL 2" in notes("win_amd64", "vllm")
     assert "prebuilt" not in notes("linux_x86_64", "vllm")
+
+
+@pytest.mark.parametrize(("build", "count"), [("other", 3), ("pypi", 0)])
+def test_an_own_build_of_torch_is_asked_for_its_abi(build: str, count: int) -> None:
+    """conda's was refused every file, with no word about why."""
+    there = start("torch 2.6 with vision and audio", GPU, "3.11")
+    told = {"torch.build": Known(build, "test"), "torch.cxx11_abi": Unknown("not read", "test")}
+    found = plan(
+        msgspec.structs.replace(there, facts={**there.facts, **told}), want=("flash-attn",)
+    )
+    notes = [note for note in found.notes if "C++ ABI" in note or "if that prints" in note]
+    assert len(notes) == count
+    for note in notes[1:]:
+        assert f"cxx11abi{'TRUE' if 'prints True' in note else 'FALSE'}-cp311" in note
