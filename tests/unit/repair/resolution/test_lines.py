@@ -92,8 +92,10 @@ def test_what_was_wished_for_and_is_not_reached_stays(tmp_path: Path) -> None:
     found = lines_of(plan, Environment("0", target, {}, places=places), [str(path)])
     assert found.rewrites == ()
     assert [each.text for each in found.edits] == [
-        f"{path}:2:14: keep flash-attn only if you change how it is installed: "
-        "`fadoctor check` says how"
+        (
+            f"{path}:2:14: keep flash-attn only if you change how it is installed: "
+            "`fadoctor check` says how"
+        )
     ]
 
 
