@@ -88,7 +88,7 @@ def test_what_was_wished_for_and_is_not_reached_stays(tmp_path: Path) -> None:
     gone = Action(ActionKind.UNINSTALL, "remove", requirements=("flash-attn",))
     conflict = Conflict("fa2 on gpu[0]", ("no known combination of releases does it",), ())
     plan = Plan(PlanOutcome.REPAIRS, target, "pixi", (gone,), conflicts=(conflict,))
-    places = {"flash_attn.version": (Place(str(path), 2, 14),)}
+    places: dict[str, tuple[Place, ...]] = {"flash_attn.version": (Place(str(path), 2, 14),)}
     found = lines_of(plan, Environment("0", target, {}, places=places), [str(path)])
     assert found.rewrites == ()
     assert [each.text for each in found.edits] == [
