@@ -259,8 +259,8 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     Whether a release that comes goes with what else is asked for, its requirements say.
     """
     is_built = choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE)
-    settled = (CONTRADICTED, UNSERVED)
-    settled += () if is_built else (ISOLATED, ISOLATED_BY_NEW, UNFIT)
+    of_wheels = () if is_built else (ISOLATED, ISOLATED_BY_NEW, UNFIT)
+    settled = (CONTRADICTED, UNSERVED, *of_wheels)
     changed: dict[str, Fact] = {}
     for fact_name in settled:
         told = mapping_of(facts.get(fact_name, _MET))

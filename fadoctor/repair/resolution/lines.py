@@ -78,6 +78,9 @@ def lines_of(
         is_line = whole or not _is_brought(environment, name)
         if not places and wanted and is_line:
             edits += _added(files, texts, wanted)
+        if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
+            edits += [Edit(place.file, text=_kept(place, name)) for place in places]
+            continue
         for place in places:
             file = files.get(place.file)
             if file is None or file.is_locked:
@@ -187,6 +190,10 @@ def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:
 
 def _by_hand(place: Place, name: str, wanted: str) -> str:
     return f"{place}: {f'ask for {wanted}' if wanted else f'remove {name}'}"
+
+
+def _kept(place: Place, name: str) -> str:
+    return f"{place}: keep {name} only if you change how it is installed: `fadoctor check` says how"
 
 
 def _with_index(lines: list[str], at: int, index: str) -> None:

@@ -179,7 +179,7 @@ class Examination:
         may_assume = self._request.assumes and not (self._request.facts or overlays.gpu)
         if is_here or not may_assume or not any(each.gpus for each in configurations):
             return "", ""
-        from fadoctor.sources.configs.hardware import one_gpu  # noqa: PLC0415 -- rarely
+        from fadoctor.sources.examine.asked_gpu import one_gpu  # noqa: PLC0415 -- rarely
 
         is_cpu = all(isinstance(found.fact(f"torch.{name}"), Absent) for name in ("cuda", "hip"))
         has_cpu_torch = is_cpu and isinstance(found.fact("torch.version"), Known)

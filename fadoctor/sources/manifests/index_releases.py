@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.combine import Combined, Planned
 
 UNSERVED, UNSERVED_INSTEAD = "packages.unserved", "packages.unserved_instead"
-COMPANIONS = {"torchvision": "torchvision-releases", "torchaudio": "torchaudio-releases"}
-"""Packages with the builds of the torch that they were published with -> the table that says it."""
-
 _SOURCE = "the releases of each index, by the tables"
 _PLATFORMS = ("linux_x86_64", "win_amd64")
 # https://download.pytorch.org/whl/cu128 and mirrors, which have more below nightly and test
@@ -45,6 +42,14 @@ class Range(NamedTuple):
     def has(self, release: Version) -> bool:
         """Say whether a release lies between both."""
         return self.first <= release and (self.last is None or release <= self.last)
+
+
+@lru_cache(maxsize=1)
+def companions() -> dict[str, str]:
+    """Return the packages with the builds of a torch -> the table that says of which one."""
+    return {
+        name: f"{name}-releases" for name in load_knowledge().tables["torch-companions"].columns
+    }
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +79,7 @@ def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> d
     found: dict[str, str] = {}
     ways: list[str] = []
     platform = fact_text(facts.get("host.platform", Absent("not read")), "")
-    for name in (TORCH, *COMPANIONS) if platform in _PLATFORMS else ():
+    for name in (TORCH, *companions()) if platform in _PLATFORMS else ():
         planned = combined.packages.get(name)
         if planned is None or not _is_looked_up(planned):
             continue
@@ -135,7 +140,7 @@ def _torch_of(planned: Planned, matrix: Matrix) -> Version | None:
     release = parse_version(planned.version)
     if release is None:
         return None
-    table = COMPANIONS.get(planned.name)
+    table = companions().get(planned.name)
     if table is None:
         return parse_version(release.public)
     rows = matrix.find(table, {"version": Known(release.public, planned.source)})

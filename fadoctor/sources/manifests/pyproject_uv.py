@@ -15,7 +15,7 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
-from fadoctor.sources.manifests.index_releases import COMPANIONS, build_of_index
+from fadoctor.sources.manifests.index_releases import build_of_index, companions
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -105,7 +105,7 @@ def _indexes(draft: Draft, tree: ManifestTree, uv: Node) -> dict[str, str]:
 def _of_the_first(wish: Requirement, draft: Draft) -> Requirement:
     """Return a wish for torch with the index that uv takes: the first one that has the package."""
     first = draft.indexes[0].value if draft.indexes else ""
-    is_torch = wish.name in (TORCH, *COMPANIONS) and not (wish.url or wish.index)
+    is_torch = wish.name in (TORCH, *companions()) and not (wish.url or wish.index)
     if not is_torch or "index-strategy" in draft.source.text or build_of_index(first) == "":
         return wish
     return msgspec.structs.replace(wish, index=first, is_only_index=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fadoctor.model.place import Place
 from fadoctor.sources.manifests.docker_installs import is_installer
 from fadoctor.sources.manifests.planned import Setting
+from fadoctor.sources.manifests.python_helpers import Helper, filled, helper_of
 from fadoctor.sources.manifests.yaml_units import Unit
 from fadoctor.sources.scripts.python_calls import read_calls
 
@@ -77,7 +78,13 @@ def read_script_units(source: Source) -> list[Unit]:
     sessions: dict[int, Unit] = {}
     functions = [at for at, row in enumerate(text.split("\n"), 1) if _FUNCTION.match(row)]
     found = read_calls(text, source.name, _WANTED).found
+    helpers = list(_helpers(text, found))
+    inside = {id(call) for call, _ in helpers}
+    for words, condition in _calls_of(text, source, [helper for _, helper in helpers]):
+        _run(itself, words, condition)
     for call in sorted(found, key=lambda one: (one.line, one.column, len(one.name))):
+        if id(call) in inside:
+            continue
         if call.name in _STARTERS:
             _start(itself, call)
         elif call.name in _SESSION:
@@ -213,14 +220,48 @@ def _word(value: ArgumentValue) -> str:
 
 def _start(unit: Unit, call: Found) -> None:
     """Note a command that the script starts itself, where it installs something."""
-    given = call.argument(0, "args")
-    if given is None:
-        return
-    words = [(each.line or given.line, _word(each.value)) for each in given.value.items]
-    quoted = [(line, word if "$" in word else shlex.quote(word)) for line, word in words]
-    rows = quoted or [(given.line, _word(given.value))]
+    rows = _started(call)
     if is_installer(" ".join(text for _, text in rows)):
         _run(unit, rows, call.condition)
+
+
+def _started(call: Found) -> list[tuple[int, str]]:
+    """Return the words of the command that a call starts, each with its line."""
+    given = call.argument(0, "args")
+    if given is None:
+        return []
+    words = [(each.line or given.line, _word(each.value)) for each in given.value.items]
+    quoted = [(line, word if "$" in word else shlex.quote(word)) for line, word in words]
+    return quoted or [(given.line, _word(given.value))]
+
+
+def _helpers(text: str, found: Iterable[Found]) -> Iterator[tuple[Found, Helper]]:
+    """Yield the commands that install what their function is given, with that function."""
+    for call in found:
+        rows = _started(call) if call.name in _STARTERS else []
+        if any(_OPEN in word for _, word in rows) and re.search(r"\bpip\b", str(rows)):
+            helper = helper_of(text, call, rows)
+            if helper is not None:
+                yield call, helper
+
+
+def _calls_of(
+    text: str, source: Source, helpers: list[Helper]
+) -> Iterator[tuple[list[tuple[int, str]], str]]:
+    """Yield the commands that calls of helpers come to, and the condition of each."""
+    if not helpers:
+        return
+    by_name = {helper.name: helper for helper in helpers}
+    calls = read_calls(text, source.name, frozenset(by_name)).found
+    for call in sorted(calls, key=lambda one: (one.line, one.column)):
+        helper = by_name.get(call.name.strip("<>"))
+        if helper is None or call.form != "call":
+            continue
+        words = filled(helper, call, _texts)
+        if words is None:
+            words = [(call.line, word) for _, word in helper.words]
+        if is_installer(" ".join(word for _, word in words)):
+            yield words, call.condition or helper.condition
 
 
 def _run(unit: Unit, words: list[tuple[int, str]], condition: str) -> None:

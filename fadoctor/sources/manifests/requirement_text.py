@@ -74,6 +74,11 @@ def read_requirement(text: str, place: Place, source: Source, *, index: str = ""
     )
 
 
+def without_remark(text: str) -> str:
+    """Return a requirement as setuptools and tox take it: torch>=2  # for sdpa."""
+    return text.partition(" #")[0].strip()
+
+
 def _complaint(text: str, source: Source) -> str:
     """Say what cannot be read; of what another file names nothing is quoted: it can be any file."""
     shown = "" if source.is_included else f": {printable(text, 80)!r}"

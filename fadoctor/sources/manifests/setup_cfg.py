@@ -8,7 +8,7 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import is_specifier
 from fadoctor.sources.manifests.ini_values import ini_values
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.sources.manifests.requirement_text import read_requirement
+from fadoctor.sources.manifests.requirement_text import read_requirement, without_remark
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.ini_values import IniValue
@@ -40,7 +40,7 @@ def read(source: Source) -> Manifest:
         if each.text.startswith(("file:", "%(")):
             draft.note(each.place.line, "references to other files are not followed")
             continue
-        asked = read_requirement(each.text, each.place, source)
+        asked = read_requirement(without_remark(each.text), each.place, source)
         if is_plain or draft.takes_extra(each.key):
             draft.requirements.append(asked)
         else:

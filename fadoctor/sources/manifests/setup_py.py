@@ -13,7 +13,7 @@ from fadoctor.sources.manifests.entries import is_specifier
 from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.listed_beside import listed_beside
 from fadoctor.sources.manifests.planned import Setting
-from fadoctor.sources.manifests.requirement_text import read_requirement
+from fadoctor.sources.manifests.requirement_text import read_requirement, without_remark
 from fadoctor.sources.scripts.python_calls import read_calls
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _listed(source: Source, draft: Draft, given: Argument, what: str) -> list[Re
     for each in texts:
         place = Place(source.name, each.line or given.line, each.column)
         try:
-            found.append(read_requirement(str(each.value.literal), place, source))
+            found.append(read_requirement(without_remark(str(each.value.literal)), place, source))
         except InputError as error:
             draft.note(place.line, error.problem)
     return found

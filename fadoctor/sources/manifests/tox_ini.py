@@ -14,6 +14,7 @@ from fadoctor.sources.manifests.command_files import read_machines
 from fadoctor.sources.manifests.docker_installs import is_installer
 from fadoctor.sources.manifests.ini_values import ini_values
 from fadoctor.sources.manifests.planned import Setting
+from fadoctor.sources.manifests.requirement_text import without_remark
 from fadoctor.sources.manifests.yaml_units import Unit
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _installs(unit: Unit, lines: list[IniValue]) -> None:
     words: dict[int, str] = {}
     for each in lines:
         factor = _FACTOR.fullmatch(each.text)
-        text = _FOLDER.sub("", factor[2] if factor else each.text)
+        text = without_remark(_FOLDER.sub("", factor[2] if factor else each.text))
         if factor and factor[1] != unit.name:
             unit.notes.append((each.place.line, f"pip install {text}"))
         else:

@@ -10,7 +10,7 @@ from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import ApplyError
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.place import Place
-from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
+from fadoctor.model.plan import Action, ActionKind, Conflict, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
 from fadoctor.repair.resolution.requirement_line import GONE, changed_line
 from fadoctor.repair.resolution.write import write_all
@@ -78,6 +78,25 @@ def planned(folder: Path, text: str, *actions: Action, name: str = TEXT) -> Line
     facts: dict[str, Fact] = {"torch.requires": Known({"triton": ""}, "test")}
     environment = Environment("0", plan.target, facts, places=places)
     return lines_of(plan, environment, [str(path)])
+
+
+def test_what_was_wished_for_and_is_not_reached_stays(tmp_path: Path) -> None:
+    """Nobody who wants flash-attn is told to take it out of the file."""
+    path = tmp_path / "pixi.toml"
+    path.write_text('[pypi-dependencies]\nflash-attn = "==2.7.4.post1"\n')
+    target = Target("manifest", "x", "y")
+    gone = Action(ActionKind.UNINSTALL, "remove", requirements=("flash-attn",))
+    conflict = Conflict("fa2 on gpu[0]", ("no known combination of releases does it",), ())
+    plan = Plan(PlanOutcome.REPAIRS, target, "pixi", (gone,), conflicts=(conflict,))
+    places: dict[str, tuple[Place, ...]] = {"flash_attn.version": (Place(str(path), 2, 14),)}
+    found = lines_of(plan, Environment("0", target, {}, places=places), [str(path)])
+    assert found.rewrites == ()
+    assert [each.text for each in found.edits] == [
+        (
+            f"{path}:2:14: keep flash-attn only if you change how it is installed: "
+            "`fadoctor check` says how"
+        )
+    ]
 
 
 def install(*requirements: str, index: str = "") -> Action:

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.configs.hardware import asked_gpus, one_gpu
+from fadoctor.sources.configs.hardware import asked_gpus
 from fadoctor.sources.configs.reading import read_configurations
 from fadoctor.sources.configs.source import Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TABLES = load_knowledge().tables
 MODAL = "import modal\n"
 
 
@@ -42,23 +40,6 @@ MODAL = "import modal\n"
 )
 def test_names_that_files_ask_for(text: str, names: list[str]) -> None:
     assert [each.name for each in asked_gpus(Source("a.yaml", text))] == names
-
-
-@pytest.mark.parametrize(
-    ("text", "has_cpu_torch", "model"),
-    [
-        ("accelerators: V100:8\n", False, "V100"),
-        ("accelerators: V100:8\n", True, ""),
-        ("#SBATCH --gres=gpu:v100:4\n", True, "V100"),
-        ("accelerators: tpu-v5:8\n", False, ""),
-        ("#SBATCH --gres=gpu:v100:1\n#SBATCH --gpus=a100:1\n", False, ""),
-        ("#SBATCH --gres=gpu:a100:1\n#SBATCH --gpus=A100-80GB:1\n", False, "A100"),
-    ],
-)
-def test_one_gpu_stands_in(text: str, *, has_cpu_torch: bool, model: str) -> None:
-    found, note = one_gpu(asked_gpus(Source("a", text)), TABLES, has_cpu_torch=has_cpu_torch)
-    assert found == model
-    assert note.endswith(f"asks for {model}; --gpu assumes another GPU." if model else "")
 
 
 def test_a_configuration_holds_them(tmp_path: Path) -> None:

@@ -113,13 +113,17 @@ def test_a_tuple_of_python_is_a_list() -> None:
         ("a:\n\tpython a.py --bf16 --output_dir x\nb:\n\tpython b.py --fp16 --output_dir x\n", 2),
         ("a:\n\tpython a.py --fp16 --output_dir x\nb:\n\tpython b.py --bf16 --output_dir x\n", 4),
         (
-            "serve:\n\tvllm serve m --dtype bfloat16\n"
-            "train:\n\taccelerate launch --mixed_precision fp16 t.py\n",
+            (
+                "serve:\n\tvllm serve m --dtype bfloat16\n"
+                "train:\n\taccelerate launch --mixed_precision fp16 t.py\n"
+            ),
             2,
         ),
         (
-            "serve:\n\tvllm serve m --dtype half\n"
-            "train:\n\taccelerate launch --mixed_precision bf16 t.py\n",
+            (
+                "serve:\n\tvllm serve m --dtype half\n"
+                "train:\n\taccelerate launch --mixed_precision bf16 t.py\n"
+            ),
             4,
         ),
     ],

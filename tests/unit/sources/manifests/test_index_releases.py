@@ -138,7 +138,8 @@ _PROJECT = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.1"
             (
                 '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\n'
                 'torch = {version = "2.9.1", source = "a"}\n'
-                f'[[tool.poetry.source]]\nname = "a"\nurl = "{INDEX}/cu118"\npriority = "explicit"\n'
+                f'[[tool.poetry.source]]\nname = "a"\nurl = "{INDEX}/cu118"\n'
+                'priority = "explicit"\n'
             ),
             True,
         ),

@@ -118,3 +118,42 @@ def test_a_mapping_of_packages_to_releases() -> None:
 def test_a_session_of_nox() -> None:
     text = 'import nox\n@nox.session\ndef t(session):\n    session.install("torch==2.6.0")\n'
     assert [(each.name, each.specifier) for each in of(text).requirements] == [("torch", "==2.6.0")]
+
+
+HELPERS = """\
+import subprocess, sys
+python = sys.executable
+def pip(*names):
+    subprocess.check_call([sys.executable, "-m", "pip", "install", *names])
+def run_pip(command, what=None):
+    subprocess.run(f"{python} -m pip {command}", shell=True)
+def one(package: str, quiet: bool = True):
+    subprocess.check_call([sys.executable, "-m", "pip", "install", package])
+def perhaps(package):
+    if missing(package):
+        subprocess.check_call(["pip", "install", package])
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        ("pip('torch==2.5.1', 'einops')", {"torch": ("==2.5.1", 13), "einops": ("", 13)}),
+        (
+            "run_pip('install torch==2.5.1 trl', 'torch')",
+            {"torch": ("==2.5.1", 13), "trl": ("", 13)},
+        ),
+        ("one('flash-attn==2.8.3', False)", {"flash-attn": ("==2.8.3", 13)}),
+        ("one('torch')\none(name)\none('trl')", {"torch": ("", 13), "trl": ("", 15)}),
+    ],
+)
+def test_a_function_that_installs_what_it_is_given(
+    call: str, wanted: dict[str, tuple[str, int]]
+) -> None:
+    assert asked(of(f"{HELPERS}\n{call}\n")) == wanted
+
+
+def test_a_function_that_may_install_and_one_that_nobody_calls() -> None:
+    found = of(f"{HELPERS}\nperhaps('torch')\nsubprocess.run(['pip', 'install', 'trl'])\n")
+    assert asked(found) == {"trl": ("", 14)}
+    assert any("only under a condition" in note or "not followed" in note for note in found.notes)

@@ -65,3 +65,21 @@ def test_what_stands_elsewhere_is_noted() -> None:
 def test_what_is_malformed_or_too_much_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         read_source(given(text, "setup.cfg"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("setup.cfg", "[options]\ninstall_requires =\n    trl\n    torch==2.5.1  # in step\n"),
+        ("tox.ini", "[testenv]\ndeps =\n    trl\n    torch==2.5.1  # in step\n"),
+        (
+            "setup.py",
+            (
+                "from setuptools import setup\n"
+                "setup(install_requires=['trl', 'torch==2.5.1  # in step'])\n"
+            ),
+        ),
+    ],
+)
+def test_a_remark_after_a_requirement(name: str, text: str) -> None:
+    assert wanted(read_source(given(text, name))) == {"trl": "", "torch": "==2.5.1"}
