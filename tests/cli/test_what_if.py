@@ -134,3 +134,48 @@ def test_a_gpu_of_amd_is_answered_for_too(run: Run, empty: Path, tmp_path: Path)
 def test_without_a_gpu_that_is_the_first_line(run: Run, empty: Path) -> None:
     said = run("check", "--python", str(empty), "--gpu", "none").stdout
     assert said.splitlines()[0].endswith("FlashAttention needs a GPU, and --gpu none means no GPU.")
+
+
+LOADED = (
+    "from transformers import AutoModel\n"
+    'AutoModel.from_pretrained("m", attn_implementation="flash_attention_3")\n'
+)
+SERVED = "python -m sglang.launch_server --model-path a/b --attention-backend fa3\n"
+
+
+def test_the_flash_attention_that_is_asked_for_is_the_one_that_is_answered(
+    run: Run, empty: Path, tmp_path: Path
+) -> None:
+    """A script for FlashAttention-3 was told that FlashAttention-2 supports the GPU."""
+    (tmp_path / "train.py").write_text(LOADED)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / "train.py"))
+    said = run(*base, "--gpu", "H200").stdout
+    assert "H200: FlashAttention-3 supports this GPU; add --driver" in said
+    assert 'attn_implementation="flash_attention_3"' in said
+    # The tables do not know whether a build has code for 8.9: a driver does not decide that.
+    first = run(*base, "--gpu", "RTX 4090").stdout.partition("\n")[0]
+    assert first.endswith("RTX 4090: FlashAttention-3 could not be decided here.")
+
+
+@pytest.mark.parametrize(("gpu", "rule"), [
+    ("RTX 5090", "sglang-backend-unsupported"), ("MI300X", "sglang-rocm-backend-unfit"),
+])  # fmt: skip
+def test_a_backend_of_sglang_that_a_gpu_does_not_support_is_an_error(
+    run: Run, empty: Path, tmp_path: Path, gpu: str, rule: str
+) -> None:
+    """It was "attention works" above a start command that no SGLang accepts there."""
+    (tmp_path / "serve.sh").write_text(SERVED)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / "serve.sh"), "--gpu")
+    done = run(*base, gpu, "--format", "json")
+    assert done.returncode == 1
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["rule_id"] == rule
+    assert {each["file"].rpartition("/")[2] for each in found["locations"]} == {"serve.sh"}
+    assert run(*base, "A100").returncode == 0
+
+
+def test_a_gpu_is_answered_for_windows_too(run: Run, empty: Path) -> None:
+    """PyPI has torch for Windows without CUDA, and no table was shown."""
+    base = ("check", "--python", str(empty), "--gpu", "RTX 3060", "--platform", "win_amd64")
+    report = json.loads(run(*base, "--format", "json").stdout)
+    assert ("sdpa-efficient", "bf16") in cells(report)

@@ -132,7 +132,9 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
         return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
-        return Predicted.UNKNOWN, tuple(ids), undecided[0].reason or undecided[0].rule.title
+        unsupported = support.answer.reason if isinstance(support.answer, Unknown) else ""
+        reason = unsupported or undecided[0].reason or undecided[0].rule.title
+        return Predicted.UNKNOWN, tuple(ids), reason
     if hindrance is not None:
         return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if support.works:
