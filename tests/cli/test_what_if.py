@@ -179,3 +179,12 @@ def test_a_gpu_is_answered_for_windows_too(run: Run, empty: Path) -> None:
     base = ("check", "--python", str(empty), "--gpu", "RTX 3060", "--platform", "win_amd64")
     report = json.loads(run(*base, "--format", "json").stdout)
     assert ("sdpa-efficient", "bf16") in cells(report)
+
+
+def test_a_driver_is_not_all_that_is_open_where_the_code_of_torch_is_unknown(
+    run: Run, tmp_path: Path
+) -> None:
+    """It was "supports this GPU; add --driver" for a build whose list of GPUs no table has."""
+    (tmp_path / "requirements.txt").write_text("torch==2.7.1+cu118\nflash-attn==2.8.3\n")
+    base = ("check", "--requirements", str(tmp_path / "requirements.txt"), "--gpu")
+    assert "supports this GPU" not in run(*base, "RTX 5080").stdout
