@@ -193,3 +193,26 @@ def test_a_driver_is_not_all_that_is_open_where_the_code_of_torch_is_unknown(
     base = ("check", "--requirements", str(tmp_path / "Dockerfile"), "--gpu")
     first = run(*base, "RTX 5080").stdout.partition("\n")[0]
     assert first.endswith("RTX 5080: FlashAttention-2 could not be decided here.")
+
+
+def test_the_next_command_names_the_options_that_it_needs(
+    run: Run, empty: Path, tmp_path: Path
+) -> None:
+    """`fadoctor fix --dry-run` alone planned for another environment than the one of the answer."""
+    (tmp_path / "train.yaml").write_text(TRAINING)
+    said = run(
+        "check", "--python", str(empty), "--config", str(tmp_path / "train.yaml"), "--gpu", "V100",
+        env={"COLUMNS": "120"},
+    ).stdout  # fmt: skip
+    assert "`fadoctor fix --dry-run`, with the same --config, --gpu and --python, shows" in said
+
+
+@pytest.mark.parametrize(("gpu", "says"), [("T4", True), ("A100", False)])
+def test_a_package_that_would_not_help_is_not_what_is_missing(
+    run: Run, tmp_path: Path, gpu: str, *, says: bool
+) -> None:
+    """A T4 was told that flash_attention_2 fails because flash-attn is not installed."""
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0\ntransformers==4.57.1\n")
+    base = ("check", "--requirements", str(tmp_path / "requirements.txt"), "--gpu", gpu)
+    said = " ".join(run(*base, "--driver", "580.65.06").stdout.split())
+    assert ("FlashAttention-2 does not support this GPU" in said) is says
