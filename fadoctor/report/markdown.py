@@ -45,6 +45,9 @@ _STATES = {State.WORKS: "✅", State.FAILS: "❌", State.UNKNOWN: "❔"}
 _ANSWERS_SHOWN, _FIXES_SHOWN, _LINE_LIMIT = 4, 3, 4_000
 _SUBJECTS_SHOWN, _EVIDENCE_SHOWN, _NAMES_SHOWN = 8, 12, 6
 
+_COMMAND = re.compile(r"`([^`\n]{1,400})`")
+"""How sentences of rules quote a command: `pip show torch`."""
+
 
 def render(document: Report | SmokeReport | Explanation | Plan) -> str:
     """Return the page, one blank line between its blocks."""
@@ -177,20 +180,20 @@ def _findings(findings: Sequence[Finding], *, quotes: bool = False) -> Iterator[
         said = headline_of(finding, subjects, at_most=_SUBJECTS_SHOWN)
         yield f"#### {_MARKS[finding.severity]} {escape(said)}"
         places = "".join(f"\n- at {code_span(str(place))}" for place in finding.locations[:4])
-        yield f"{escape(finding.message)}{places}"
+        yield f"{_prose(finding.message)}{places}"
         lines = [str(each.value) for each in finding.evidence if each.fact == "log"]
         if quotes and lines:
             yield _fence("\n".join(lines[:5]), "")
         for fix in finding.fixes[:_FIXES_SHOWN]:
             yield from _fix(fix)
-        yield _folded("Why", [escape(finding.why), "", *_evidence(finding)])
+        yield _folded("Why", [_prose(finding.why), "", *_evidence(finding)])
 
 
 def _fix(fix: Fix) -> Iterator[str]:
-    yield f"**Fix:** {escape(fix.title)}"
+    yield f"**Fix:** {_prose(fix.title)}"
     for step in fix.steps:
         typed = step.items or step.kind is StepKind.SYSTEM
-        yield _fence(step.text, "sh") if typed else f"- {escape(step.text)}"
+        yield _fence(step.text, "sh") if typed else f"- {_prose(step.text)}"
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -261,3 +264,11 @@ def _by(version: str, rules: str) -> str:
 
 fence, folded = _fence, _folded
 """For pages of other things than reports."""
+
+
+def _prose(text: str) -> str:
+    """Return a sentence with its commands as code; all else is shown as it is."""
+    parts = _COMMAND.split(text)
+    return "".join(
+        code_span(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )

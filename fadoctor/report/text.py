@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.verdicts.audience import serves
+from fadoctor.model.environment import PASTED
+from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
@@ -36,6 +38,10 @@ _STATES = {
 _REPAIRED = ", once the problems are repaired"
 _NOT_KNOWN = "; not verified for your versions"
 _NO_DRIVER = "; add --driver to know whether it runs"
+
+
+_SAVED = "saved facts"
+"""How the reason of a target begins that was saved."""
 
 
 def render(report: Report, style: Style) -> str:
@@ -108,6 +114,24 @@ def _must_install(report: Report) -> bool:
     return any(kind & {StepKind.INSTALL, StepKind.SYSTEM} for kind in kinds)
 
 
+def _next_command(report: Report) -> str:
+    """Return the command that plans, and which options it needs to plan for the same target."""
+    facts, target = report.environment, report.target
+    options = {each.partition(" ")[0] for each in report.overlays}
+    if target.reason.startswith("--"):
+        options.add(target.reason.partition(" ")[0])
+    elif target.reason.startswith(_SAVED):
+        options.add("--facts")
+    is_set = (name for name, fact in facts.items() if isinstance(fact, Known))
+    if target.reason != PASTED and any(name.startswith("config.") for name in is_set):
+        options.add("--config")
+    *others, last = sorted(options) or [""]
+    same = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"`fadoctor fix --dry-run`, with the same {same}," if same else "`fadoctor fix --dry-run`"
+    )
+
+
 class _Page(Paper):
     """The report of ``check``."""
 
@@ -133,7 +157,7 @@ class _Page(Paper):
         if total.error or total.warning:
             named = {"error": total.error, "warning": total.warning}
             counts = ", ".join(counted(number, name) for name, number in named.items() if number)
-            self.line(f"{counts}. `fadoctor fix --dry-run` shows what to do.", indent=2)
+            self.line(f"{counts}. {_next_command(report)} shows what to do.", indent=2)
         elif not (report.findings or report.not_looked):
             self.line("No findings.", "green", indent=2)
         self.line("")

@@ -134,3 +134,85 @@ def test_a_gpu_of_amd_is_answered_for_too(run: Run, empty: Path, tmp_path: Path)
 def test_without_a_gpu_that_is_the_first_line(run: Run, empty: Path) -> None:
     said = run("check", "--python", str(empty), "--gpu", "none").stdout
     assert said.splitlines()[0].endswith("FlashAttention needs a GPU, and --gpu none means no GPU.")
+
+
+LOADED = (
+    "from transformers import AutoModel\n"
+    'AutoModel.from_pretrained("m", attn_implementation="flash_attention_3")\n'
+)
+SERVED = "python -m sglang.launch_server --model-path a/b --attention-backend fa3\n"
+
+
+def test_the_flash_attention_that_is_asked_for_is_the_one_that_is_answered(
+    run: Run, empty: Path, tmp_path: Path
+) -> None:
+    """A script for FlashAttention-3 was told that FlashAttention-2 supports the GPU."""
+    (tmp_path / "train.py").write_text(LOADED)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / "train.py"))
+    said = run(*base, "--gpu", "H200").stdout
+    assert "H200: FlashAttention-3 supports this GPU; add --driver" in said
+    assert 'attn_implementation="flash_attention_3"' in said
+    # The tables do not know whether a build has code for 8.9: a driver does not decide that.
+    first = run(*base, "--gpu", "RTX 4090").stdout.partition("\n")[0]
+    assert first.endswith("RTX 4090: FlashAttention-3 could not be decided here.")
+
+
+@pytest.mark.parametrize(("gpu", "rule"), [
+    ("RTX 5090", "sglang-backend-unsupported"), ("MI300X", "sglang-rocm-backend-unfit"),
+])  # fmt: skip
+def test_a_backend_of_sglang_that_a_gpu_does_not_support_is_an_error(
+    run: Run, empty: Path, tmp_path: Path, gpu: str, rule: str
+) -> None:
+    """It was "attention works" above a start command that no SGLang accepts there."""
+    (tmp_path / "serve.sh").write_text(SERVED)
+    base = ("check", "--python", str(empty), "--config", str(tmp_path / "serve.sh"), "--gpu")
+    done = run(*base, gpu, "--format", "json")
+    assert done.returncode == 1
+    [found] = json.loads(done.stdout)["findings"]
+    assert found["rule_id"] == rule
+    assert {each["file"].rpartition("/")[2] for each in found["locations"]} == {"serve.sh"}
+    assert run(*base, "A100").returncode == 0
+
+
+def test_a_gpu_is_answered_for_windows_too(run: Run, empty: Path) -> None:
+    """PyPI has torch for Windows without CUDA, and no table was shown."""
+    base = ("check", "--python", str(empty), "--gpu", "RTX 3060", "--platform", "win_amd64")
+    report = json.loads(run(*base, "--format", "json").stdout)
+    assert ("sdpa-efficient", "bf16") in cells(report)
+
+
+def test_a_driver_is_not_all_that_is_open_where_the_code_of_torch_is_unknown(
+    run: Run, tmp_path: Path
+) -> None:
+    """It was "supports this GPU; add --driver" for a build whose list of GPUs no table has."""
+    (tmp_path / "Dockerfile").write_text(
+        "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
+        "RUN pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118\n"
+        "RUN pip install flash-attn==2.8.3 --no-build-isolation\n"
+    )
+    base = ("check", "--requirements", str(tmp_path / "Dockerfile"), "--gpu")
+    first = run(*base, "RTX 5080").stdout.partition("\n")[0]
+    assert first.endswith("RTX 5080: FlashAttention-2 could not be decided here.")
+
+
+def test_the_next_command_names_the_options_that_it_needs(
+    run: Run, empty: Path, tmp_path: Path
+) -> None:
+    """`fadoctor fix --dry-run` alone planned for another environment than the one of the answer."""
+    (tmp_path / "train.yaml").write_text(TRAINING)
+    said = run(
+        "check", "--python", str(empty), "--config", str(tmp_path / "train.yaml"), "--gpu", "V100",
+        env={"COLUMNS": "120"},
+    ).stdout  # fmt: skip
+    assert "`fadoctor fix --dry-run`, with the same --config, --gpu and --python, shows" in said
+
+
+@pytest.mark.parametrize(("gpu", "says"), [("T4", True), ("A100", False)])
+def test_a_package_that_would_not_help_is_not_what_is_missing(
+    run: Run, tmp_path: Path, gpu: str, *, says: bool
+) -> None:
+    """A T4 was told that flash_attention_2 fails because flash-attn is not installed."""
+    (tmp_path / "requirements.txt").write_text("torch==2.8.0\ntransformers==4.57.1\n")
+    base = ("check", "--requirements", str(tmp_path / "requirements.txt"), "--gpu", gpu)
+    said = " ".join(run(*base, "--driver", "580.65.06").stdout.split())
+    assert ("FlashAttention-2 does not support this GPU" in said) is says

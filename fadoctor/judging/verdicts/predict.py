@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.verdicts.obstacles import obstacle
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels, visible_gpus
+from fadoctor.model.environment import DRIVER_NOT_GIVEN
 from fadoctor.model.fact import Fact, Known, Unknown, fact_text
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Verdict
@@ -132,12 +133,23 @@ def _predict(  # noqa: PLR0911 -- each return is one way to decide a cell
         return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if undecided:
         ids = sorted({each.rule.id for each in undecided})
-        return Predicted.UNKNOWN, tuple(ids), undecided[0].reason or undecided[0].rule.title
+        return Predicted.UNKNOWN, tuple(ids), _doubt(support, undecided)
     if hindrance is not None:
         return hindrance.predicted, _rules_of(hindrance), hindrance.detail
     if support.works:
         return Predicted.WORKS, (), support.note
     return Predicted.UNKNOWN, (), _reason(support.answer)
+
+
+def _doubt(support: Support, undecided: list[Judgement]) -> str:
+    """Return why a cell is open: first what leaves open whether the GPU is supported at all.
+
+    A driver that is not named decides other things, and the answer asks for it.
+    """
+    unsupported = support.answer.reason if isinstance(support.answer, Unknown) else ""
+    of_gpu = (each.reason for each in undecided if "gpu" in each.about.bindings)
+    other = next((each for each in of_gpu if each and DRIVER_NOT_GIVEN not in each), "")
+    return unsupported or other or undecided[0].reason or undecided[0].rule.title
 
 
 def _rules_of(hindrance: Obstacle) -> tuple[str, ...]:

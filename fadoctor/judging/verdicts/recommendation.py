@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.kernels import (
     distribution_version,
     visible_gpus,
 )
+from fadoctor.knowledge.matrix.support import support_of
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.packages import (
     FLASH_ATTN,
@@ -22,13 +23,21 @@ from fadoctor.model.packages import (
     TORCH,
 )
 from fadoctor.model.smoke import CPU
-from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted, Recommendation
+from fadoctor.model.verdict import (
+    Backend,
+    Becomes,
+    Dtype,
+    Measured,
+    Origin,
+    Predicted,
+    Recommendation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.support import Support
-    from fadoctor.model.verdict import Becomes, Verdict
+    from fadoctor.model.verdict import Verdict
 
 PREFERRED_BACKENDS = tuple(map(Backend, PREFERRED))
 _DTYPES = (Dtype.BF16, Dtype.FP16, Dtype.FP32)
@@ -104,7 +113,22 @@ def _taken(
         return None
     from fadoctor.judging.verdicts.flash_attention_2_source import flash_attention_2  # noqa: PLC0415 -- transformers only
 
-    return flash_attention_2(kernels, {gpu.label for gpu in gpus}, dtype, verdicts)
+    taken = flash_attention_2(kernels, {gpu.label for gpu in gpus}, dtype, verdicts)
+    if taken is not None and taken.origin is Origin.ERROR and _is_beyond(kernels, gpus, dtype):
+        # A package that is not here is not what is missing.
+        which = "this GPU" if len(gpus) == 1 else "these GPUs"
+        return Becomes(Origin.ERROR, detail=f"FlashAttention-2 does not support {which}")
+    return taken
+
+
+def _is_beyond(kernels: Kernels, gpus: list[Gpu], dtype: Dtype) -> bool:
+    """Return whether no release of flash-attn, which is not here, would run on the GPUs."""
+    asked = dtype if dtype in (Dtype.BF16, Dtype.FP16) else Dtype.FP16
+    if not isinstance(kernels.environment.fact("flash_attn.version"), Absent):
+        return False
+    names = {"backend": Known(Backend.FA2.value, "asked"), "dtype": Known(asked.value, "asked")}
+    rows = (kernels.matrix.find("kernel-support", {**names, "cc": g.capability}) for g in gpus)
+    return all(each.rows and support_of(each).fails for each in rows)
 
 
 def _of_routes(

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
+from fadoctor.api import explain
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Evidence, Severity, Undecided
@@ -96,3 +97,11 @@ def test_what_stayed_open_is_told_by_reason() -> None:
     text = render(structs.replace(report(), unknown=many))
     [line] = [line for line in text.splitlines() if "nobody read it" in line]
     assert line.endswith("and 164 more")
+
+
+def test_commands_in_sentences_are_code() -> None:
+    """An issue showed the backticks of a command, and its underscores escaped."""
+    text = "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory"
+    said = render(explain(text))
+    assert '`python -c "import torch; print(torch.__version__, torch.version.cuda)"`' in said
+    assert "\\`" not in said
