@@ -211,6 +211,20 @@ def test_gradients_of_the_reference_are_those_of_autograd(
     assert all(torch.allclose(*pair) for pair in zip(found, want, strict=True))
 
 
+def test_the_plain_formula_writes_fewer_scores_of_a_long_sequence_on_a_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
+
+    def of(backend: str, device: str) -> int:
+        cell = {"case": "long", "backend": backend}
+        return int(shapes.shape_of(SimpleNamespace(cell=cell, device=device, like={})).seqlen)
+
+    assert of("sdpa-flash", "cpu") == of("sdpa-math", "cuda:0") == shapes.LONG
+    assert 2048 < of("sdpa-math", "cpu") < shapes.LONG / 1.9
+
+
 def test_values_of_another_dimension_are_said_to_be_padded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
