@@ -171,8 +171,8 @@ def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
         "q, up = torch.randn(form), torch.randn(form)\n"
         "k, v = torch.randn(1, 24, 2, 16), torch.randn(1, 24, 2, 16)\n"
         "seen, sinks = visible(torch, shape), sinks_of(torch, shape)\n"
-        "want = reference(torch, [q, k, v, up], seen, False, (), 0.0, sinks)[0]\n"
-        "plain = reference(torch, [q, k, v, up], seen, False)[0]\n"
+        "want = reference([q, k, v, up], seen, False, (), 0.0, sinks)[0]\n"
+        "plain = reference([q, k, v, up], seen, False)[0]\n"
         "heads = k.double().transpose(1, 2).repeat_interleave(2, 1)\n"
         "scores = q.double().transpose(1, 2) @ heads.transpose(-2, -1) / 4\n"
         "total = scores.masked_fill(~seen, -torch.inf).logsumexp(-1)\n"
@@ -183,6 +183,46 @@ def test_a_sink_takes_its_share_as_flex_is_told(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(program)
     subprocess.run([sys.executable, str(file)], check=True, timeout=120)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("softcap", [0.0, 4.0])
+@pytest.mark.parametrize("with_sinks", [False, True])
+def test_gradients_of_the_reference_are_those_of_autograd(
+    monkeypatch: pytest.MonkeyPatch, softcap: float, *, with_sinks: bool
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_attention as attention  # noqa: PLC0415
+
+    sinks = torch.linspace(-1.0, 2.0, 4).double() if with_sinks else None
+    forms = [(2, 9, heads, 8) for heads in (4, 2, 2, 4)]
+    q, k, v, up = (torch.randn(form).double().requires_grad_() for form in forms)
+    seen = torch.ones(9, 9, dtype=torch.bool).tril(2)
+    heads = [each.transpose(1, 2).repeat_interleave(2, 1) for each in (k, v)]
+    scores = q.transpose(1, 2) @ heads[0].transpose(-2, -1) / 8**0.5
+    scores = softcap * (scores / softcap).tanh() if softcap else scores
+    weights = scores.masked_fill(~seen, -torch.inf).exp()
+    more = 0.0 if sinks is None else sinks[:, None, None].exp()
+    out = (weights / (weights.sum(-1, keepdim=True) + more) @ heads[1]).transpose(1, 2)
+    want = [out, *torch.autograd.grad((out * up).sum(), (q, k, v))]
+    given = [each.detach() for each in (q, k, v, up)]
+    found = attention.reference(given, seen, softcap=softcap, sinks=sinks)
+    assert all(torch.allclose(*pair) for pair in zip(found, want, strict=True))
+
+
+def test_the_plain_formula_writes_fewer_scores_of_a_long_sequence_on_a_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(CHILD)
+    import _fadoctor_shapes as shapes  # noqa: PLC0415
+
+    def of(backend: str, device: str) -> int:
+        cell = {"case": "long", "backend": backend}
+        return int(shapes.shape_of(SimpleNamespace(cell=cell, device=device, like={})).seqlen)
+
+    assert of("sdpa-flash", "cpu") == of("sdpa-math", "cuda:0") == shapes.LONG
+    assert 2048 < of("sdpa-math", "cpu") < shapes.LONG / 1.9
 
 
 def test_values_of_another_dimension_are_said_to_be_padded(

@@ -127,11 +127,13 @@ class PostState:
 def _known_names() -> tuple[dict[str, tuple[str, ...]], frozenset[str]]:
     """Return the names of facts by package, and those that are found out later, if at all."""
     names = build_catalogue()
-    by_package = {
-        package: tuple(name for name in names if name.startswith(f"{package}."))
-        for package in PACKAGES
-    }
-    return by_package, frozenset(n for n, spec in names.items() if spec.provider == LATER)
+    by_package: dict[str, list[str]] = {package: [] for package in PACKAGES}
+    for name in names:
+        head, dot, _ = name.partition(".")
+        if dot and head in by_package:
+            by_package[head].append(name)
+    found = {package: tuple(each) for package, each in by_package.items()}
+    return found, frozenset(n for n, spec in names.items() if spec.provider == LATER)
 
 
 def _decides_the_hub(environment: Environment, choice: Choice) -> bool:

@@ -102,20 +102,35 @@ def read_requirements(lines: Iterable[str], target: MarkerTarget) -> Needs:
 
 
 def read_extras(lines: Iterable[str], target: MarkerTarget) -> dict[str, dict[str, str]]:
-    """Return extra -> what it asks for on the target -> specifier; undecided lines are left out."""
-    found: dict[str, dict[str, str]] = {}
+    """Return extra -> what it asks for on the target -> specifier; undecided lines are left out.
+
+    Extras that pin nothing are left out, too: few pin anything, and lines take long to parse.
+    """
+    by_extra: dict[str, list[str]] = {}
     for line in list(lines)[:MAX_REQUIREMENTS]:
         extra = _NAMED_EXTRA.search(line.partition(";")[2]) if len(line) <= LINE_LIMIT else None
-        if extra is None:
-            continue
+        if extra is not None:
+            by_extra.setdefault(extra[1], []).append(line)
+    pinning = {
+        extra: each
+        for extra, each in by_extra.items()
+        if any("==" in line.partition(";")[0] for line in each)
+    }
+    return {
+        extra: needs for extra, each in pinning.items() if (needs := _needs_of(extra, each, target))
+    }
+
+
+def _needs_of(extra: str, lines: Iterable[str], target: MarkerTarget) -> dict[str, str]:
+    asked = MarkerTarget({**target.variables, "extra": extra})
+    found: dict[str, str] = {}
+    for line in lines:
         try:
             requirement = Requirement(line)
         except (InvalidRequirement, RecursionError):
             continue
-        asked = MarkerTarget({**target.variables, "extra": extra[1]})
         if _holds(requirement.marker, asked):
-            needs = found.setdefault(extra[1], {})
-            needs[normalise_name(requirement.name)] = str(requirement.specifier)
+            found[normalise_name(requirement.name)] = str(requirement.specifier)
     return found
 
 

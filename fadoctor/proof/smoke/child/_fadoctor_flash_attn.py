@@ -137,7 +137,7 @@ def decode(torch: Any, trace: Any, function: Any) -> None:
     keep_dtype(trace, out)
     trace.phase("comparison")
     seen = (torch.arange(shape.seqlen)[None, :] <= filled[:, None])[:, None, None, :]
-    want = reference(torch, host, seen, backward=False)
+    want = reference(host, seen, backward=False)
     compare(torch, trace, ("out", "cache"), [(out, want[0]), (given[1], k)])
 
 

@@ -14,8 +14,9 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp8": "float8_e4m3fn"}
 """Our names -> names in torch."""
 
-RUNS = {"cuda": 5, "cpu": 3}
-"""Warm runs that a time is the median of; on a GPU of several calls each."""
+RUNS = {"cuda": 5, "cpu": 1}
+"""Warm runs that a time is the median of; on a GPU of several calls each. On a CPU it is an
+impression."""
 
 BUDGET_S = {"cuda": 2.0, "cpu": 0.3}
 """Seconds after which no further run is started: some kernels are slow, and one may hang."""

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Known
+from fadoctor.sources.probes import requires
 from fadoctor.sources.probes.all_requirements import read_all_requirements
 from tests.cli.environments import add_package, make_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 FACTS = {
     "host.os": Known("linux", "test"),
@@ -45,3 +48,17 @@ def test_what_an_extra_pins_counts_where_all_of_it_is_there(tmp_path: Path) -> N
     after = read_all_requirements(target, {}, FACTS)
     assert after["sglang"] == {"requests": "", "torch": "==2.6.0", "sgl-kernel": "==0.1.4"}
     assert after["other"] == {}
+
+
+def test_extras_that_pin_nothing_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment has hundreds of such lines: parsing them took a tenth of a static check."""
+    parsed: list[str] = []
+    original = requires.Requirement
+    monkeypatch.setattr(requires, "Requirement", lambda line: parsed.append(line) or original(line))
+    lines = (
+        'lint>=1; extra == "dev"', 'near~=2.0; extra == "dev"',
+        'torch==2.6.0; extra == "srt"', 'plain; extra == "srt"',
+    )  # fmt: skip
+    found = requires.read_extras(lines, requires.marker_target(FACTS))
+    assert found == {"srt": {"torch": "==2.6.0", "plain": ""}}
+    assert parsed == list(lines[2:])
