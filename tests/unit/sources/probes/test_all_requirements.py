@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from packaging.requirements import Requirement
+
 from fadoctor.model.environment import Target
 from fadoctor.model.fact import Known
 from fadoctor.sources.probes import requires
@@ -53,8 +55,12 @@ def test_what_an_extra_pins_counts_where_all_of_it_is_there(tmp_path: Path) -> N
 def test_extras_that_pin_nothing_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment has hundreds of such lines: parsing them took a tenth of a static check."""
     parsed: list[str] = []
-    original = requires.Requirement
-    monkeypatch.setattr(requires, "Requirement", lambda line: parsed.append(line) or original(line))
+
+    def parse(line: str) -> Requirement:
+        parsed.append(line)
+        return Requirement(line)
+
+    monkeypatch.setattr(requires, "Requirement", parse)
     lines = (
         'lint>=1; extra == "dev"', 'near~=2.0; extra == "dev"',
         'torch==2.6.0; extra == "srt"', 'plain; extra == "srt"',
