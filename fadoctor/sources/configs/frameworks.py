@@ -38,6 +38,8 @@ def read(source: Source) -> Configuration:
     if framework is not None:
         said.framework(framework.name, document)
         said.default("config.purpose", document, framework.purpose)
+        if framework.computes:
+            said.default("config.fsdp_precision", document, framework.computes)
     met = settings.say(said, document, name)
     settings.finished(said, document)
     silent = f"{source.name}: of {name}; none of its keys names a dtype or an attention"

@@ -57,6 +57,7 @@ class _Framework(NamedTuple):
     telling: tuple[tuple[str, ...], ...]
     least: int
     purpose: str
+    computes: str
 
 
 @lru_cache(maxsize=1)
@@ -81,6 +82,7 @@ def _frameworks() -> tuple[_Framework, ...]:
             tuple(tuple(_plain(each).split(".")) for each in _listed(row["telling"])),
             int(str(row["least"])),
             str(row["purpose"]),
+            str(row.get("computes") or ""),
         )
         for row in load_knowledge().tables["config-frameworks"].rows
     )
@@ -151,7 +153,7 @@ def say(said: Said, document: Node, framework: str = ANY) -> tuple[int, ...]:
     for path, node in entries(document):
         for key in table.get(path[-1], ()):
             if key.framework in (framework, ANY) and path[-len(key.path) :] == key.path:
-                if _meant(said, _resolved(document, node), key):
+                if _noted(said, _resolved(document, node), key):
                     met[node.line] = None
                 break
     return tuple(met)
@@ -171,6 +173,16 @@ def _resolved(document: Node, node: Node) -> Node:
 _STEPS = 4
 # ${trainer.precision}, ${model.dtype}; not ${oc.env:DTYPE}
 _INTERPOLATION = re.compile(r"\$\{([A-Za-z_][\w.]{0,200})\}")
+
+
+def _noted(said: Said, node: Node, key: _Key) -> bool:
+    """Note what one key says; of weights that are only kept so, or an adapter's, as a default."""
+    value = words.dtype(node)
+    if key.says != _ADAPTER and (key.says != "weights" or value != "fp8"):
+        return _meant(said, node, key)
+    if isinstance(value, str):  # other weights decide where any are named
+        said.default("config.weights_dtype", node, value)
+    return isinstance(value, str) or words.is_open(node)
 
 
 def _meant(said: Said, node: Node, key: _Key) -> bool:
@@ -206,6 +218,8 @@ def _meant(said: Said, node: Node, key: _Key) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+_ADAPTER = "adapter"
+"""What a key says of the dtype of an adapter's weights."""
 _OPEN = {
     "precision": "config.autocast", "weights": "config.weights_dtype",
     "autocast": "config.autocast", "bf16": "config.autocast", "fp16": "config.autocast",
@@ -249,11 +263,18 @@ _OFF = frozenset(("none", "null", "false", "no", ""))
 def finished(said: Said, document: Node) -> None:
     """Say what is left open: float32 weights may be computed with under autocast."""
     names = {each.name for each in said.intents}
-    if "config.autocast" in names:
+    is_cast = any(
+        each.name == "config.fsdp_precision" and each.value in _HALF for each in said.intents
+    )
+    if "config.autocast" in names or is_cast:
         return
     weights = [each for each in said.intents if each.name == "config.weights_dtype"]
-    if any(each.value not in ("bf16", "fp16") for each in weights):
+    told = [each for each in weights if each.written] or weights
+    if any(each.value not in _HALF for each in told):
         said.add("config.autocast", document, Computed("the file does not say how it runs"))
+
+
+_HALF = ("bf16", "fp16")
 
 
 def recognised(said: Said, met: Iterable[int]) -> str:

@@ -19,6 +19,21 @@ ONETRAINER = """{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_mo
 """
 
 
+DIFFUSION_PIPE = """pipeline_stages = 1
+[model]
+type = 'wan'
+dtype = 'float16'
+transformer_dtype = 'float8'
+[adapter]
+dtype = 'float32'
+"""
+
+QLORA_PIPE = """lora_rank = 4
+model_weight_dtype = 'bfloat16'
+lora_weight_dtype = 'float32'
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "framework", "dtype"),
     [
@@ -32,6 +47,12 @@ ONETRAINER = """{"training_method": "LORA", "model_type": "FLUX_DEV_1", "base_mo
         ("a.yml", "pipe-parallel-size: 1\nnum-layers: 2\nfp16: {enabled: true}\n", "gpt-neox",
          "fp16"),
         ("a.json", ONETRAINER, "onetrainer", "bf16"),
+        ("a.toml", DIFFUSION_PIPE, "diffusion-pipe", "fp16"),
+        ("a.toml", QLORA_PIPE, "qlora-pipe", "bf16"),
+        ("a.toml", "[trainer.model]\noptimization_dtype = 'float32'\n[orchestrator]\n[inference]\n",
+         "prime-rl", "bf16"),
+        ("a.toml", "[trainer.model]\nattn = 'sdpa'\n[orchestrator]\n[inference]\n", "prime-rl",
+         "bf16"),
     ],
 )  # fmt: skip
 def test_frameworks_by_their_keys(name: str, text: str, framework: str, dtype: str) -> None:
@@ -119,6 +140,22 @@ def test_the_weights_of_a_pipeline_and_of_its_adapter() -> None:
     )
     found = facts(("c.toml", text))
     assert (found["framework"], found["weights_dtype"]) == ("qlora-pipe", "bf16")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("dtype: bfloat16\ntransformer_dtype: float8\n", "dtype", "bf16"),
+        ("dtype: bfloat16\nadapter: {dtype: float32}\n", "dtype", "bf16"),
+        ("dtype: bfloat16\nlora_weight_dtype: ${L}\n", "dtype", "bf16"),
+        ("transformer_dtype: float8\n", "dtype", UNREAD),
+        ("lora_weight_dtype: float16\n", "weights_dtype", "fp16"),
+        ("dtype: float32\nmixed_precision_param: bfloat16\n", "dtype", "bf16"),
+        ("dtype: float32\nmixed_precision_param: float32\n", "dtype", UNREAD),
+    ],
+)
+def test_weights_that_are_only_kept_do_not_decide(text: str, name: str, value: str) -> None:
+    assert facts(text)[name] == value
 
 
 def test_keys_that_are_written_as_options() -> None:
