@@ -20,7 +20,7 @@ _LIMIT = 300
 # docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel@sha256:...
 _REFERENCE = re.compile(
     r"(?:(?:registry\.hub\.)?docker\.io/)?(?:library/)?(?P<image>[a-z0-9][a-z0-9./_:-]{0,200}?)"
-    r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?:@sha256:[0-9a-f]{8,64})?"
+    r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?P<digest>@sha256:[0-9a-f]{8,64})?"
 )
 _FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
 
@@ -39,12 +39,13 @@ class ImageContents(msgspec.Struct, frozen=True):
 def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
     """Return what the reference of an image says, nothing where no row speaks of it."""
     found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
-    if found is None or not found["tag"]:
+    if found is None or (found["digest"] and not found["tag"]):
         return ImageContents()
+    tag = found["tag"] or "latest"
     for row in tables["container-images"].rows:
         if found["image"] not in str(row["image"]).split():
             continue
-        match = re.fullmatch(str(row["tag"]), found["tag"])
+        match = re.fullmatch(str(row["tag"]), tag)
         if match is not None:
             cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
             said = {key: value for key, value in match.groupdict().items() if value}

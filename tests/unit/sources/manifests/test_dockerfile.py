@@ -75,6 +75,13 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
         ("mine/pytorch:2.7.1-cuda12.8-cudnn9-devel", {}),
         ("python:latest", {}),
         ("python", {}),
+        ("runpod/pytorch:2.2.0-py3.10-cuda12.1.1-devel-ubuntu22.04",
+         {"torch": "==2.2.0", "torch.cuda": "12.1", "toolkit.nvcc.version": "12.1",
+          "host.glibc": "2.35", "python": "==3.10.*"}),
+        ("runpod/pytorch:2.8.0-py3.11-cuda12.8.1-cudnn-devel-ubuntu22.04", {}),
+        ("mcr.microsoft.com/devcontainers/python:1-3.12-bookworm",
+         {"python": "==3.12.*", "host.glibc": "2.36"}),
+        ("mcr.microsoft.com/devcontainers/base:ubuntu-24.04", {"host.glibc": "2.39"}),
         ("x" * 1000, {}),
     ],
 )  # fmt: skip
@@ -84,6 +91,36 @@ def test_what_a_tag_says(reference: str, expected: dict[str, str]) -> None:
     found |= {name: setting.value for name, setting in said.facts.items()}
     found |= {"python": said.python.value} if said.python else {}
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_known"),
+    [
+        ("mcr.microsoft.com/devcontainers/python:3.11", True),
+        ("mcr.microsoft.com/devcontainers/python:3", True),
+        ("mcr.microsoft.com/devcontainers/base:jammy", True),
+        ("mcr.microsoft.com/devcontainers/universal:2", False),
+        ("mcr.microsoft.com/devcontainers/miniconda:0-3", True),
+        ("mambaorg/micromamba:1.5.8-bookworm-slim", True),
+        ("mambaorg/micromamba:2.0-noble-cuda-12.6.1", False),
+        ("continuumio/miniconda3", True),
+        ("continuumio/anaconda3", False),
+        ("ghcr.io/astral-sh/uv:0.8-debian-slim", True),
+        ("ghcr.io/astral-sh/uv:latest", False),
+        ("python", True),
+        ("python:3-slim", True),
+        ("python@sha256:0123456789abcdef", False),
+        ("ubuntu", True),
+        ("ubuntu:jammy", True),
+        ("debian:12-slim", True),
+        ("lmsysorg/sglang", False),
+        ("runpod/pytorch:2.2.0-py3.10-cuda11.8.0-devel-ubuntu22.04", False),
+    ],
+)
+def test_images_without_packages_of_their_own(reference: str, *, is_known: bool) -> None:
+    said = read_image(reference, Place("x", 1), load_knowledge().tables)
+    assert said.is_known == is_known
+    assert said.requirements == ()
 
 
 @pytest.mark.parametrize(
