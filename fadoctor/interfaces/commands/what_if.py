@@ -18,7 +18,14 @@ from fadoctor.knowledge.matrix.query import Matrix, typed_cell
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_text, fact_words
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import BACKENDS, FLASH_ATTN, PACKAGES, SGLANG
+from fadoctor.model.packages import (
+    ATTENTION,
+    BACKENDS,
+    FLASH_ATTN,
+    PACKAGES,
+    SGLANG,
+    TRANSFORMERS,
+)
 from fadoctor.model.place import Place
 
 if TYPE_CHECKING:
@@ -35,9 +42,9 @@ if TYPE_CHECKING:
 _BUILDS, _FIT = "torch-builds", "flash-attn-for-torch"
 _OF_A_SETTING = ("config.", "gpu")
 """What the evidence begins with of a finding about a setting that a GPU does not support."""
-_SETTINGS, _LOADER = "framework-settings", "transformers"
+_SETTINGS, _LOADER = "framework-settings", TRANSFORMERS
 _DEFAULT = "pypi"
-_OWN_PACKAGES = ("flash_attn_3", "flash_attn_4")
+_OWN_PACKAGES = tuple(each for each in ATTENTION if each.startswith(f"{FLASH_ATTN}_"))
 """Packages with a FlashAttention of their own, beside flash-attn."""
 _WHEELS = "flash-attn-wheels-community"
 _ASSUMED = "what the tables name"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TABLE = "torch-companions"
 
-_TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,10})?")
+_TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,10})?", re.ASCII)
 # Programs that make pictures and sound import them, whether a text says so or not.
 _USED = compiled(
     r"(?i)torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"

@@ -60,7 +60,7 @@ def test_what_is_said(tmp_path: Path) -> None:
     assert text.startswith("2.9.1 (")
     assert text.endswith("requirements.txt:2:1: the index cu118 has 2.0.0 to 2.7.1)")
     instead = value(found, "packages.unserved_instead")
-    assert instead == "torch 2.9.1 is on cu126 and cu128 and cu130."
+    assert instead == "torch 2.9.1 is on cu126 and cu128 and cu129 and cu130."
     assert found.places["packages.unserved"][0].line == 2
     assert isinstance(planned(tmp_path, "torch==2.9.1\n").fact("packages.unserved_instead"), Absent)
 
