@@ -51,7 +51,7 @@ _PRINTED = compiled(
 # I successfully built and ran it on this GPU.
 _SUCCEEDED = compiled(
     r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
-    r"successfully (?:buil[dt]|compiled?|installed?|ran|run)\b"
+    r"successfully (?:build|built|compiled?|installed?|ran|run)\b"
     r"(?![^.\n]{0,200}\b(?:but|however|yet)\b)"
 )
 _UNSETTLED = compiled(
