@@ -57,7 +57,9 @@ _GROUND = frozenset({"gpu", "torch", "driver", "toolkit"})
 
 # flash-attn does not work on my V100. | Flash Attention 2 fails
 _FLASH = compiled(r"(?i)\bflash[-_ ]?att(?:n|ention)\b(?![-_ ]?[34])|\bFA-?2\b")
-_GGML = compiled(r"(?i)llama\.cpp|ggml|gguf|kobold|ollama|(?<!\w)-fa\b")
+_GGML = compiled(
+    r"(?i)llama[._-]cpp|flash_attn_(?:tile|vec|mma|wmma)?_?ext_f|ggml|gguf|kobold|ollama|(?<!\w)-fa\b"
+)
 _STACK = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 # Command 'python fix_torch.py' returned 1. | C:\\torch\\x.dll
 _PATH = compiled(r"\S{0,200}[\\/]\S{0,200}|\b[\w-]{1,60}\.(?:py|sh|bat|txt)\b")

@@ -38,14 +38,25 @@ SENTENCE_LIMIT = 400
 _END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
-    r"(?i)llama\.cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
+    r"(?i)llama[._-]cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
     r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
 # What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
 _PRINTED = compiled(
     r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
     r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
-    r"|A matching Triton is not available|Error caught was: "
+    r"|\b(?:Xformers|Flash Attn|Sage Attn) is (?:not )?installed!"
+    r"|Error getting cuda arch: |A matching Triton is not available|Error caught was: "
+)
+# I successfully built and ran it on this GPU.
+_SUCCEEDED = compiled(
+    r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
+    r"successfully (?:build|built|compiled?|installed?|ran|run)\b"
+    r"(?![^.\n]{0,200}\b(?:but|however|yet)\b)"
+)
+_UNSETTLED = compiled(
+    r"(?i)\?|\b\w{1,60}(?:Error|Exception)\b|\bhowever\b|(?:^|[.!] )but\b"
+    r"|\b(?:do|does|did|can|could)(?: not|n.t)\b|\bcannot\b|\b(?:error|crash\w{0,3}|fails)\b"
 )
 _MISSING = {"present": False}
 _OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
@@ -102,6 +113,8 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
     """Return the cause that a person tells of; None where no row of the table is told."""
     if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
         return None
+    if _is_success(lines):
+        return None
     text = _Text(lines, _words(knowledge), facts.reported)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = {rule.id: rule for rule in knowledge.rules}
@@ -117,6 +130,13 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         if line is not None:
             return line_cause(rules[row.rule], row.message, line)
     return None
+
+
+def _is_success(lines: tuple[Line, ...]) -> bool:
+    """Return whether a person reports a success, and asks or complains of nothing beside it."""
+    if not any(_SUCCEEDED.search(line.text) for line in lines):
+        return False
+    return not any(_UNSETTLED.search(line.text) for line in lines)
 
 
 def _is_of_others(lines: tuple[Line, ...]) -> bool:

@@ -52,6 +52,9 @@ _RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 _OTHER_SCRIPT = compiled(r"[\u0400-\u06ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
+# triton compile failed: NameError('s3 is not defined'): what follows is said of s3, not of triton.
+_EXCEPTION = compiled(r"[A-Za-z](?:Error|Exception)\b")
+
 # Numbers vary from text to text.
 _VARIES = compiled(r"\d")
 
@@ -234,11 +237,13 @@ class _Rebuilder:
         """
         own = self._text[self._words[a].end : self._words[b].start]
         lost, added = range(i + 1, j), self._words[a + 1 : b]
+        meant = self._wording[self._mine[i].end : self._mine[j].start]
+        if _EXCEPTION.search(own) and not _EXCEPTION.search(meant):
+            return None
         if not self._is_literal(lost):
             return self._with_words_beside(i, j, own)
         if len(added) > ADDED or any(word.text in NEGATIONS for word in added) or (lost and added):
             return None
-        meant = self._wording[self._mine[i].end : self._mine[j].start]
         if lost and _VARIES.search(meant):
             return _with_numbers(meant, own)
         return own if _VARIES.search(meant) and not lost else meant

@@ -62,6 +62,10 @@ def test_a_complaint_about_something_else(knowledge: Knowledge, complaint: str) 
 def test_another_flash_attention_is_not_meant(knowledge: Knowledge) -> None:
     log = "Tesla V100-SXM2-32GB\nllama.cpp with -fa: flash attention fails\n"
     assert ids(knowledge, log) == []
+    log = "Tesla V100-SXM2-32GB\nllama_cpp_python: flash attention fails\n"
+    assert ids(knowledge, log) == []
+    log = "Tesla V100-SXM2-32GB\nflash attention fails: CUDA kernel flash_attn_vec_ext_f32\n"
+    assert ids(knowledge, log) == []
 
 
 def test_of_a_long_log_no_sentence_is_a_complaint() -> None:

@@ -63,6 +63,7 @@ def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> N
         "The page still prints that flash attention installed.",
         "Everything must have the same colour",
         "The kernel is available for execution on the device",
+        "The triton step stops:\nNameError('u7 is not defined')",
     ],
 )
 def test_no_word_is_given_that_changes_the_sense(knowledge: Knowledge, line: str) -> None:
