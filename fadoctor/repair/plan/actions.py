@@ -14,6 +14,7 @@ from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.dialect import Dialect, command_line, is_windows
 from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
+from fadoctor.repair.plan.other_index import without_label
 from fadoctor.repair.plan.post_state import old_cuda_wheels
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.rocm_torch import left_on_amd
@@ -65,6 +66,7 @@ class Writer:
             yield from self._removals(changes, () if options else tuple(installed))
         if installed:
             yield self._install(tuple(installed), options)
+            yield from self._from_index_of_torch(tuple(installed))
         for choice in changes:
             if choice.kind is ChoiceKind.BUILD:
                 yield from self._tools(choice)
@@ -179,7 +181,7 @@ class Writer:
         )
         names = tuple(self._name_of(choice) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
-        mixed = any(not each.index and each.distribution not in _BESIDE for each in choices)
+        mixed = _is_mixed(choices)
         urls = [choice.url for choice in choices if choice.url]
         return Action(
             ActionKind.INSTALL,
@@ -192,10 +194,40 @@ class Writer:
             side_effects=(
                 *self._steps_back(choices),
                 *_effects_of(choices),
+                *(() if mixed else self._in_two_indexes(choices)),
                 *left_on_amd(self.environment, choices),
                 *effects_of_hub(self.environment, choices),
             ),
             undo=self._undo(names),
+        )
+
+    def _without_label(self, choices: tuple[Choice, ...]) -> list[Choice]:
+        indexes = self.problem.session.candidates.indexes
+        return without_label(choices, indexes, self.problem.platform)
+
+    def _in_two_indexes(self, choices: tuple[Choice, ...]) -> Iterator[str]:
+        """Yield what has to come from the index of torch, though PyPI has the same version."""
+        for choice in self._without_label(choices):
+            yield (
+                f"PyPI's {choice.distribution} {choice.version} is another file than the one for "
+                "this torch"
+            )
+
+    def _from_index_of_torch(self, choices: tuple[Choice, ...]) -> Iterator[Action]:
+        """Yield what installs from one index what an installer takes from either, asked for all."""
+        again = tuple(self._without_label(choices)) if _is_mixed(choices) else ()
+        if not again or self.dialect.is_project:
+            return
+        items = tuple(choice.requirement for choice in again)
+        yield Action(
+            ActionKind.INSTALL,
+            f"install {', '.join(items)} from the index of torch",
+            self.dialect.install(items, again[0].index, _SAME),
+            requirements=items,
+            index=again[0].index,
+            findings=self._findings(again),
+            side_effects=tuple(self._in_two_indexes(choices)),
+            undo=self._undo(tuple(self._name_of(choice) for choice in again)),
         )
 
     def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
@@ -315,6 +347,11 @@ class Writer:
             elif choice.kind is ChoiceKind.INSTALL:
                 after = _range_of(choice) or after
             yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
+
+
+def _is_mixed(choices: tuple[Choice, ...]) -> bool:
+    """Return whether some come from the index that is configured, and others from torch's."""
+    return any(not each.index and each.distribution not in _BESIDE for each in choices)
 
 
 def _range_of(choice: Choice) -> str:

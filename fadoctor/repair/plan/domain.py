@@ -32,6 +32,7 @@ from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
+from fadoctor.repair.plan.other_index import is_of_other_index
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wished_names import HUB
@@ -106,7 +107,9 @@ def domain(
     ]
     must_go = is_new and bool(pins) and package in PLANNED
     if package in BESIDE_TORCH and not is_new:
-        must_go = not problem.session.candidates.listed.goes_with_torch(package, environment)
+        listed = problem.session.candidates.listed
+        must_go = not listed.goes_with_torch(package, environment)
+        must_go = must_go or _is_anew(problem, package, environment)
     if must_go and not others and package in BESIDE_TORCH and _is_other_torch(problem, environment):
         return []  # nothing of it is known to be there for that torch
     if not is_new and _is_for_other_cuda(problem, package, environment):
@@ -181,6 +184,21 @@ def _is_as_blind(problem: Problem, package: str, environment: Environment) -> bo
     return before == after == published and not problem.computes
 
 
+def _is_anew(problem: Problem, package: str, environment: Environment) -> bool:
+    """Return whether the same version has to come again, from the index of the torch that comes."""
+    indexes = problem.session.candidates.indexes
+    return is_of_other_index(package, problem.environment, environment, indexes)
+
+
+def _breaks_kept(problem: Problem, torch: Choice) -> bool:
+    """Return whether what has to stay is from another index than a torch that would come."""
+    kept = [name for name in BESIDE_TORCH if name in problem.wishes.kept]
+    facts = {**problem.environment.facts, **torch.facts} if kept else {}
+    after = msgspec.structs.replace(problem.environment, facts=facts)
+    there = (name for name in kept if is_there(problem.environment, name))
+    return any(_is_anew(problem, name, after) for name in there)
+
+
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
     """Return whether a file names one release, which nobody asked to change: it is the reason."""
     is_file = problem.environment.target.kind == "manifest"
@@ -229,7 +247,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     candidates, wishes = problem.session.candidates, problem.wishes
     match package:
         case packages.TORCH:
-            found = list(candidates.torch(environment))
+            found = [c for c in candidates.torch(environment) if not _breaks_kept(problem, c)]
         case packages.TRITON:
             found = list(candidates.triton(environment))
         case packages.FLASH_ATTN:
@@ -244,7 +262,8 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     found += _of_the_hub(problem, package, environment) if package in problem.hub else ()
     there = is_there(environment, package)
     if there:
-        found = [choice for choice in found if not _is_same(choice, problem.environment)]
+        anew = _is_anew(problem, package, environment)
+        found = [each for each in found if anew or not _is_same(each, problem.environment)]
     if package == TORCH:
         found = [_with_requirements(choice, problem.environment) for choice in found]
     offers = () if package in PLANNED else problem.offers.get(package, ())

@@ -203,11 +203,15 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
 
     The wheels of two majors share folders: those that stay behind shadow the right ones. They stay
     where another package than torch is known to require them. A torch for ROCm has a triton of
-    another name in the same folder.
+    another name in the same folder: where that is there as well, it loses its files with the one
+    that goes, and comes again only if it goes, too.
     """
     if isinstance(torch.facts.get("torch.hip"), Known):
+        there = mapping_of(environment.fact("packages.installed"))
         name = environment.fact(f"{TRITON}.distribution")
-        return (TRITON,) if isinstance(name, Known) and name.value == TRITON else ()
+        is_pypis = TRITON in there or (isinstance(name, Known) and name.value == TRITON)
+        others = (each for each in PACKAGES[TRITON] if each != TRITON and each in there)
+        return (TRITON, *others) if is_pypis else ()
     cuda = torch.facts.get("torch.cuda")
     found = environment.fact("packages.nvidia")
     if not isinstance(cuda, Known) or not isinstance(found, Known):

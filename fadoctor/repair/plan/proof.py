@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES
+from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, XFORMERS
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
     from fadoctor.repair.plan.problem import Problem
+
+_FOR_CUDA = "PyPI has it for CUDA alone; for ROCm use an image of its authors"
 
 
 def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
@@ -93,7 +97,7 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
         if not is_there(after, package) and not _can_be_planned(problem, package):
             name = PACKAGES[package][0]
             if problem.is_foreign and package in COMPILED_BESIDE:
-                yield f"{name}: PyPI has it for CUDA alone; for ROCm use an image of its authors"
+                yield f"{name}: {_FOR_CUDA}"
                 continue
             if problem.is_foreign and package in ATTENTION:
                 yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"
@@ -102,6 +106,20 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
                 f"{name}: no table has its releases, so install it yourself, and then run "
                 "`fadoctor check`"
             )
+
+
+def _left_for_cuda(problem: Problem, after: Environment) -> Iterable[str]:
+    """Yield what is compiled for CUDA, and stays where a torch for ROCm comes."""
+    cuda, hip = problem.environment.fact("torch.cuda"), after.fact("torch.hip")
+    if not isinstance(cuda, Known) or not isinstance(hip, Known):
+        return
+    for package in (*COMPILED_BESIDE, XFORMERS):
+        version = fact_text(after.fact(f"{package}.version"), "")
+        if version and "rocm" not in (version_part(version, "local") or ""):
+            why = (
+                _FOR_CUDA if package in COMPILED_BESIDE else "it was installed beside CUDA's torch"
+            )
+            yield f"{PACKAGES[package][0]} {version}: {why}"
 
 
 def _unlisted(problem: Problem) -> Iterable[str]:
@@ -116,6 +134,7 @@ def _unlisted(problem: Problem) -> Iterable[str]:
 def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
     yield from _unplanned(problem, after)
+    yield from _left_for_cuda(problem, after)
     yield from _unlisted(problem)
     instead = problem.wishes.instead
     wished = {(gpu.label, backend) for gpu, backend in problem.wishes.cells}

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH, TRITON, package_of
+from fadoctor.model.packages import BESIDE_TORCH, FLASH_ATTN, PACKAGES, TORCH, TRITON, package_of
 from fadoctor.repair.plan.candidates import TRITON_WINDOWS
+from fadoctor.repair.plan.other_index import has_no_labels
 from fadoctor.repair.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
@@ -72,5 +73,17 @@ def origin(
     if package == TORCH and isinstance(known, Known) and known.value not in _BY_LABEL:
         build = str(known.value)
     if package == TRITON and name not in _ON_PYPI:
-        build = version_part(text_of(environment, "torch.version"), "local")
+        torch = text_of(environment, "torch.version")
+        build = version_part(torch, "local") or _rocm_of(name, torch, indexes)
+    if package in BESIDE_TORCH and not build and has_no_labels(environment, indexes):
+        build = text_of(environment, "torch.build")
     return f"{name}=={version}", (indexes.of(build or ""), ())
+
+
+def _rocm_of(name: str, torch: str, indexes: Indexes) -> str:
+    """Return the ROCm of a release of torch, for a triton for ROCm that lies beside another."""
+    if "rocm" not in name or not torch:
+        return ""
+    keys = {"version": Known(version_part(torch, "base") or torch, "asked")}
+    cell = indexes.matrix.find("torch-rocm-index", keys).cell("index")
+    return str(cell.value) if isinstance(cell, Known) else ""

@@ -103,7 +103,8 @@ def wishes_of(
     helpers = Helpers(kernels.matrix)
     frameworks = {name: told for name in routes if (told := framework(name, helpers))}
     packages_told = [with_version(name) for name in routes if name not in frameworks]
-    drawn = (*attention_of(helpers, dict(frameworks.values())), *_undeclared(kernels, routes))
+    named = [name for name, _ in (*packages_told, *frameworks.values())]
+    drawn = (*attention_of(helpers, dict(frameworks.values())), *_undeclared(kernels, named))
     asked = tuple(dict.fromkeys([*(name for name, _ in packages_told), *drawn]))
     kept = frozenset(package_of(name, "--keep") for name in asked_for.keep)
     gpus = computing_gpus(kernels.environment)

@@ -96,3 +96,24 @@ def test_the_note_about_amd_does_not_contradict_the_plan_for_another_wish() -> N
     assert not any("no packages are planned" in note for note in notes)
     assert any("Triton backend" in note for note in notes)
     assert any("hipcc" in note for note in notes)
+
+
+def test_a_triton_for_rocm_that_loses_its_files_goes_with_the_other() -> None:
+    """pip keeps what its list has, so that the torch that comes would find a folder half empty."""
+    found = on_amd("torch 2.6 with vision and audio", MI300X)
+    there = {"torch": "2.6.0", "triton": "3.2.0", "pytorch-triton-rocm": "3.2.0"}
+    facts = {**found.facts, "packages.installed": Known(there, "test")}
+    made = plan(msgspec.structs.replace(found, facts=facts))
+    [removal] = (action for action in made.actions if action.kind is ActionKind.UNINSTALL)
+    assert {"triton", "pytorch-triton-rocm"} <= set(removal.requirements)
+    [undo] = (each for each in removal.undo.split(" && ") if "triton-rocm" in each)
+    assert "--index-url https://download.pytorch.org/whl/rocm6.2.4 " in undo
+
+
+def test_what_stays_for_cuda_beside_a_torch_for_rocm_is_said() -> None:
+    """No known problem remained, with a vLLM that cannot use the GPU."""
+    more = {"vllm.version": "0.8.5", "xformers.version": "0.0.29.post3"}
+    made = plan(on_amd("torch 2.6 with vision and audio", MI300X, **more))
+    assert changed(made)["torch"].startswith("2.6.0+rocm")
+    told = [text for text in made.proof.unknown if text.startswith(("vllm 0.8.5", "xformers 0.0"))]
+    assert len(told) == 2

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.undoing import origin
 from fadoctor.sources.targets.derived import derive
+from tests.states.sequences import on_platform
+from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import golden, plan, session, without
 from tests.unit.repair.plan.test_planner import changed
@@ -84,3 +87,17 @@ def test_sageattention_gets_one_which_it_imports_and_does_not_declare() -> None:
 
 def test_nobody_else_gets_one() -> None:
     assert "triton-windows" not in changed(plan(_torch_alone(), want=("einops",)))
+
+
+@pytest.mark.parametrize("want", ["unsloth", "unsloth==2025.9.1"])
+def test_unsloth_comes_to_windows_with_the_triton_for_its_torch(want: str) -> None:
+    """It requires triton on Linux alone; that no release helps was said of Windows."""
+    gpu = ("NVIDIA GeForce RTX 4070", "8.9", "576.88")
+    here = on_platform(start("empty", gpu, "3.11"), "win_amd64")
+    windows = {"host.os": fact_of("windows"), "host.machine": fact_of("AMD64")}
+    here = msgspec.structs.replace(here, facts={**here.facts, **windows})
+    found = plan(here, want=(want,))
+    after = {change.distribution: change.after for change in found.changes}
+    assert not found.proof.missed
+    assert {"unsloth", "torch", "xformers", "triton-windows"} <= set(after)
+    assert "triton" not in after

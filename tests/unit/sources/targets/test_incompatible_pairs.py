@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -67,3 +69,20 @@ def test_the_newest_release_that_goes_with_what_is_there() -> None:
 
 def test_who_is_asked_again_when_vllm_moves() -> None:
     assert paired_with({"vllm"}, MATRIX) == ("unsloth", "trl")
+
+
+@pytest.mark.parametrize(
+    ("deepspeed", "torch", "is_unfit"),
+    [("0.14.0", "2.4.0", True), ("0.14.3", "2.6.0+cu124", True), ("0.14.3", "2.3.1+cu121", False),
+     ("0.14.4", "2.4.0", False), ("0.19.8", "1.13.1", False)],
+)  # fmt: skip
+def test_a_deepspeed_that_imports_what_a_newer_torch_lacks(
+    deepspeed: str, torch: str, *, is_unfit: bool
+) -> None:
+    """Its import fails, and nothing was said; a newer release goes with every torch."""
+    facts = {"deepspeed.version": deepspeed, "deepspeed.distribution": "deepspeed",
+             "packages.installed": {"deepspeed": deepspeed, "torch": torch}}  # fmt: skip
+    found = pair_facts(environment(facts).facts, MATRIX, ("deepspeed",))
+    assert isinstance(found["deepspeed.pair_told"], Known) is is_unfit
+    newer = found["deepspeed.pair_other"]
+    assert (isinstance(newer, Known) and newer.value == "deepspeed>=0.14.4") is is_unfit
