@@ -66,7 +66,6 @@ def test_torchvision_of_a_blind_torch_goes_with_it() -> None:
     blind: dict[str, str | dict[str, str]] = {
         "torch.version": "2.9.0",
         "torch.cuda": "12.8",
-        "torch.cuda.major": "12",
     }
     blind |= {"torchvision.version": "0.24.0", "torchvision.requires": {"torch": "==2.9.0"}}
     facts = {**found.facts, **{name: Known(value, "test") for name, value in blind.items()}}
