@@ -44,7 +44,7 @@ CU118 = f"--index-url {INDEX}/cu118\n"
         (f"--index-url {INDEX}/cu126\ntorch>=2.30\n", ""),
         (f"--index-url {INDEX}/nightly/cu118\ntorch==2.9.1\n", ""),
         (f"--index-url {INDEX}/cpu\ntorch==2.9.1\n", ""),
-        (f"{CU118}--extra-index-url https://pypi.org/simple\ntorch==2.9.1\n", ""),
+        (f"{CU118}--extra-index-url https://pypi.python.org/simple\ntorch==2.9.1\n", ""),
         (f"--extra-index-url {INDEX}/cu118\ntorch==2.9.1\n", ""),
         (f"{CU118}torch @ https://example.org/torch-2.9.1-cp311-cp311-linux_x86_64.whl\n", ""),
     ],
@@ -89,7 +89,7 @@ def test_pip_takes_pypi_s_build_where_the_added_index_lacks_it(tmp_path: Path) -
         ("uv pip install torch==2.7.0 --torch-backend cu121", True),
         (
             (
-                f"export PIP_EXTRA_INDEX_URL=https://pypi.org/simple\n"
+                f"export PIP_EXTRA_INDEX_URL=https://pypi.python.org/simple\n"
                 f"pip install torch==2.7.0 -i {INDEX}/cu121"
             ),
             False,
