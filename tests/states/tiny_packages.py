@@ -55,14 +55,15 @@ class Offer:
         return self.folder / (index.rstrip("/").rpartition("/")[2] or PYPI)
 
     def file(self, url: str) -> Path:
-        """Return a wheel of flash-attn that stands for an address, made when it is asked for."""
+        """Return a wheel that stands for an address, made when it is asked for."""
         name = url.rpartition("/")[2].replace("%2B", "+")
         distribution, version = name.split("-")[:2]
         public = version.partition("+")[0]
         folder = self.folder / "files" / name
         path = folder / f"{distribution}-{public}-py3-none-any.whl"
         if not path.exists():
-            write_wheel(path, distribution.replace("_", "-"), public, {"torch": "", "einops": ""})
+            needs = {"torch": "", "einops": ""} if distribution == "flash_attn" else {"torch": ""}
+            write_wheel(path, distribution.replace("_", "-"), public, needs)
         return path
 
     def also(self, name: str, version: str, needs: Mapping[str, str]) -> None:
