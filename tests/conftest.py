@@ -25,7 +25,6 @@ for _finder in sys.meta_path:
     getattr(_finder, "_must_rewrite", set()).discard("fadoctor")
     getattr(_finder, "_marked_for_rewrite_cache", {}).clear()
 
-from tests.kept import keep_knowledge  # noqa: E402
 from tests.tools.draw import named_seed  # noqa: E402
 from tests.uv import UV  # noqa: E402
 from tests.work import examples  # noqa: E402
@@ -38,8 +37,6 @@ settings.register_profile(
     "patient", deadline=None, max_examples=examples(100), derandomize=bool(named_seed())
 )
 settings.load_profile("patient")
-
-keep_knowledge()
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers have a core each, torch's tensors are small
 

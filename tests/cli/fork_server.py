@@ -18,13 +18,7 @@ import sys
 import traceback
 
 import fadoctor.__main__
-
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
-sys.path.append(_ROOT)
-from fadoctor.knowledge.matrix import load as knowledge  # noqa: E402
-from tests.kept import keep_knowledge  # noqa: E402
-
-sys.path.remove(_ROOT)  # a start has no such folder
+from fadoctor.knowledge.matrix import load as knowledge
 
 REQUEST_LIMIT = 1 << 17
 
@@ -37,7 +31,6 @@ def load() -> None:
     for module in pkgutil.walk_packages(fadoctor.__path__, "fadoctor."):
         if ".child" not in module.name and not module.name.endswith(_NOT_LOADED):
             importlib.import_module(module.name)
-    keep_knowledge()
     knowledge.shipped()
     gc.collect()
     gc.freeze()

@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
+from fadoctor.repair.plan.candidates import WINDOWS
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _COMMUNITY = "flash-attn-wheels-community"
 _URLS = "flash-attn-wheel-urls"
 
-_WINDOWS, _IN_WSL = "win_amd64", "linux_x86_64"
+_IN_WSL = "linux_x86_64"
 """A platform, and the one whose files Windows runs in its subsystem for Linux."""
 
 
@@ -112,7 +113,7 @@ def _no_files(problem: Problem) -> Iterator[str]:
         if known and not any(has_file(name, choice.version, place) for choice in known):
             told = f"no known release of {name} has a prebuilt wheel for {problem.platform}"
             linux = InstalledWhere(_IN_WSL)
-            by_wsl = place.platform == _WINDOWS and has_file(name, known[0].version, linux)
+            by_wsl = place.platform == WINDOWS and has_file(name, known[0].version, linux)
             yield f"{told}; those for {_IN_WSL} run in WSL 2" if by_wsl else told
 
 
