@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.engine.settings import setting_steps, shown_frameworks
+from fadoctor.judging.engine.settings import named_frameworks, setting_steps, shown_frameworks
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
@@ -43,6 +43,11 @@ def test_a_text_without_a_release_gets_the_words_of_all() -> None:
     ]
     assert lines(kind=OF_A_LOG)[-1].endswith('"sdpa", torch_dtype=torch.float16')
     assert lines(kind=OF_A_LOG, transformers__version="4.57.1")[-1].endswith(" dtype=torch.float16")
+
+
+def test_an_option_of_its_own_names_a_framework() -> None:
+    assert named_frameworks(["swift sft --attn_impl flash_attn"], MATRIX) == ("ms-swift",)
+    assert named_frameworks(["--attn_implementation sdpa"], MATRIX) == ()
 
 
 def test_a_configuration_says_whose_words_count() -> None:
