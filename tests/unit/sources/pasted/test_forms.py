@@ -71,6 +71,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
      "O^O/ \\_/ \\    Pytorch: 2.4.0+cu121. CUDA = 8.9. CUDA Toolkit = 12.1.\n"),
      {"torch.version": "2.4.0+cu121", "gpu[0].compute_capability": "8.9",
       "transformers.version": "4.44.0"}),
+    ("OS: Debian 12\nPython: 3.13.1\ntorch: 2.8.0+cu128", {"python.abi_tag": "cp313"}),
     ("- GPU: GTX 1080 Ti (Pascal, compute capability 6.1)\n- torch: 2.8.0+cu128",
      {"gpu[0].name": "GTX 1080 Ti", "gpu[0].compute_capability": "6.1"}),
     ("* GPU: NVIDIA B7 Prototype (sm_103), 180 GB", {"gpu[0].compute_capability": "10.3"}),
