@@ -27,7 +27,8 @@ _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,10})?", 
 # Programs that make pictures and sound import them, whether a text says so or not.
 _USED = compiled(
     r"(?i)torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
-    r"|embedded python"
+    r"|embedded python|sovits|cosyvoice|\brvc|\btts\b|whisper|framepack|wan2?gp|hunyuan"
+    r"|musubi|kohya|onetrainer|trellis"
 )
 
 
