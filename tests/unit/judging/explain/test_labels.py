@@ -66,3 +66,14 @@ def test_torch_comes_with_its_companions(knowledge: Knowledge) -> None:
     items = [item for step in first_of(knowledge, log).steps for item in step.items]
     assert [item.partition("==")[0] for item in items] == ["torch", "torchvision", "torchaudio"]
     assert not are_used(["vllm serve some/model"])
+
+
+def test_companions_on_windows_have_the_label_of_torch(knowledge: Knowledge) -> None:
+    """torchvision of the same release, for another CUDA, stayed: for pip it was there already."""
+    log = (
+        "D:\\ComfyUI\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py:235: UserWarning:\n"
+        "NVIDIA GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the current "
+        "PyTorch installation.\npytorch version: 2.7.0+cu118"
+    )
+    fix = first_of(knowledge, log)
+    assert "torchvision==0.22.0+cu128" in fix.steps[0].text
