@@ -9,11 +9,18 @@ from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
 # D:\\a\\venv\\Lib\\site-packages\\torch\\__init__.py | "E:/app/runtime/lib/site-packages/torch"
 _SITE = compiled(
     r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
     r"[\\/]{1,2}[Ll]ib[\\/]{1,2}site-packages[\\/]"
+)
+# F:\\app\\env\\lib\\threading.py: a Python that has its own standard library is no venv
+_LIBRARY = compiled(
+    r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
+    r"[\\/]{1,2}[Ll]ib[\\/]{1,2}(?:threading|runpy|subprocess|contextlib|asyncio|concurrent"
+    r"|multiprocessing|importlib|queue|socket|ssl)\b(?=\.py|[\\/])"
 )
 # Python executable:  G:\\app\\pylibs\\python.exe | venv "C:\\webui\\venv\\Scripts\\Python.exe"
 _TOLD = compiled(
@@ -29,28 +36,34 @@ _PLAIN = compiled(r"[\w:.\\-]{1,300}")
 
 def own_python(lines: Sequence[str]) -> str:
     """Return how the Python of a log is started, "" where it shows none, several or conda's."""
-    found = {path.casefold(): path for path in _pythons(lines)}
+    whole = {_written(own["root"]).casefold() for line in lines for own in _LIBRARY.finditer(line)}
+    found = {path.casefold(): path for path in _pythons(lines, whole)}
     if len(found) != 1:
         return ""
     path = next(iter(found.values()))
     return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
 
 
-def _pythons(lines: Sequence[str]) -> Iterator[str]:
+def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
     for line in lines:
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
         for site in _SITE.finditer(line):
-            yield from _of_root(_written(site["root"]))
+            yield from _of_root(_written(site["root"]), whole)
 
 
-def _of_root(root: str) -> Iterator[str]:
-    """Yield the Python of a folder of site-packages: a venv's, or one that lies in it."""
+def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:
+    """Yield the Python of a folder of site-packages: a venv's, or one that lies in it.
+
+    `whole`: folders that hold a standard library, in small letters.
+    """
     name = root.rpartition("\\")[2]
     if _CONDA.search(root) or _ROAMING.search(root):
         return
-    if _VENV.search(name):
+    if root.casefold() in whole:
+        yield rf"{root}\python.exe"
+    elif _VENV.search(name):
         yield rf"{root}\Scripts\python.exe"
     elif _BUNDLED.search(name):
         yield rf"{root}\python.exe"

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.companions import are_used, with_companions
+from fadoctor.judging.explain.shells import for_cmd, is_cmd
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +56,15 @@ class FixSelection:
     def _are_companions_used(self) -> bool:
         return self._said is not None and are_used(self._texts)
 
+    @cached_property
+    def _is_windows(self) -> bool:
+        system = self._said.facts.get("host.os") if self._said is not None else None
+        return isinstance(system, Known) and system.value == "windows"
+
+    @cached_property
+    def _is_cmd(self) -> bool:
+        return self._said is not None and is_cmd(self._texts)
+
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
         own = begun(fix for fix in fixes if self._vendor.suits(fix))
@@ -65,8 +76,12 @@ class FixSelection:
             self._note(IN_VAIN)
         whole = self._vendor.asked(useful)
         used = self._are_companions_used
-        whole = tuple(with_companions(fix, scope.matrix, used=used) for fix in whole)
-        return begun(suiting(whole, self._here))
+        labelled = self._is_windows
+        whole = tuple(
+            with_companions(fix, scope.matrix, used=used, labelled=labelled) for fix in whole
+        )
+        here = suiting(whole, self._here)
+        return begun(map(for_cmd, here) if self._is_cmd else here)
 
     def _note(self, text: str) -> None:
         if text not in self.notes:

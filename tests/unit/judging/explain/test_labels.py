@@ -77,3 +77,14 @@ def test_a_list_of_architectures_names_no_gpu(knowledge: Knowledge) -> None:
         "sm_75 sm_80 sm_100 sm_120."
     )
     assert "cu126" in str(first_of(knowledge, log).steps[0])
+
+
+def test_companions_on_windows_have_the_label_of_torch(knowledge: Knowledge) -> None:
+    """torchvision of the same release, for another CUDA, stayed: for pip it was there already."""
+    log = (
+        "D:\\ComfyUI\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py:235: UserWarning:\n"
+        "NVIDIA GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the current "
+        "PyTorch installation.\npytorch version: 2.7.0+cu118"
+    )
+    fix = first_of(knowledge, log)
+    assert "torchvision==0.22.0+cu128" in fix.steps[0].text

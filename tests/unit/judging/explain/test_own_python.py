@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         ([r"C:\Users\a\miniconda3\envs\b\Lib\site-packages\torch\x.py"], ""),
         ([r"C:\Users\a\AppData\Roaming\Python\Python312\site-packages\torch\x.py"], ""),
         ([r"D:\a\venv\Lib\site-packages\x.py", r"D:\b\venv\Lib\site-packages\x.py"], ""),
+        ([r"F:\t\env\lib\queue.py", r"F:\t\env\lib\site-packages\x.py"], r"F:\t\env\python.exe"),
+        ([r"C:\P\lib\ssl.py", r"D:\venv\lib\site-packages\x.py"], r"D:\venv\Scripts\python.exe"),
         (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
         ([r"D:\a&calc\venv\Lib\site-packages\x.py"], ""),
     ],

@@ -1,0 +1,36 @@
+"""Which shell a log on Windows shows, and how a variable is set there."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.judging.explain.shells import for_cmd, is_cmd
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["D:\\ai>python main.py"], True),
+        (["(venv) C:\\work>pip install torch"], True),
+        (["I start run_nvidia_gpu.bat"], True),
+        (["(base) PS C:\\work> python train.py", "start.bat"], False),
+        (["$env:CC = 'cl.exe'", "D:\\ai>python main.py"], False),
+        (['  File "D:\\ai\\main.py", line 3, in <module>'], False),
+        (["user@host:~$ python main.py"], False),
+    ],
+)
+def test_the_shell_that_a_log_shows(lines: list[str], expected: bool) -> None:  # noqa: FBT001
+    assert is_cmd(lines) is expected
+
+
+def test_variables_as_cmd_sets_them() -> None:
+    """PowerShell's line is an error in cmd, and nothing was set."""
+    steps = (
+        Step(StepKind.SET, "$env:A = '1'; $env:B = '2'", items=("A=1", "B=2")),
+        Step(StepKind.UNSET, "$env:CC = $null", items=("CC",)),
+        Step(StepKind.ADVICE, "Start the program again."),
+    )
+    fix = Fix("a-fix", "A fix", Safety.SAFE, steps)
+    texts = [step.text for step in for_cmd(fix).steps]
+    assert texts == ['set "A=1" & set "B=2"', "set CC=", "Start the program again."]
