@@ -63,8 +63,9 @@ WISH = compiled(
 GPU_NAME = compiled(
     r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
     r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
-    r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|rtx|gtx|rx|CMP)[ -]?)(?:PRO )?[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
-    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|GRE|Ada|D)\b){0,2}"
+    r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
+    r"[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
+    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )

@@ -59,6 +59,8 @@ LINES = [
     ("I have torch 2.6.0.", {"torch.version": "2.6.0"}),
     ("with torch 2.5.1+rocm6.2. It fails", {"torch.build": "rocm"}),
     ("fails on my RX 6600.", {"gpu[0].gfx": "gfx1032"}),
+    ("AMD Rx 6600", {"gpu[0].gfx": "gfx1032"}),
+    ("on an rx 6700 xt", {"gpu[0].gfx": "gfx1031"}),
     ("7900xtx, the newest driver", {"gpu[0].gfx": "gfx1100", "gpu[0].vendor": "amd"}),
     ("It is a 9070 XT", {"gpu[0].gfx": "gfx1201"}),
     ("step 6700 of 7900", {"gpu[0].gfx": None}),
