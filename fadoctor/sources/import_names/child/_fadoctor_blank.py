@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import List, NamedTuple
+from typing import List, NamedTuple, Tuple
+
+from fadoctor.sources.import_names.child._fadoctor_headers import Headers
 
 KEPT_LINES = 60
 """Functions of a module that are no longer keep their bodies where they may be called at import."""
@@ -30,14 +32,21 @@ _STRING = re.compile(rb"\"\"\"|\'\'\'|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*
 _PLAIN = re.compile(rb"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|#.*", re.DOTALL)
 _QUOTED = re.compile(rb"[\"'#]")
 _OPENING, _CLOSING = (b"(", b"[", b"{"), (b")", b"]", b"}")
+_IN, _OUT = rb"[^()\[\]{}\"'#\\]*", rb"[^()\[\]{}\"'#\\:\n]*"
+_INDEX = rb"(?:\[%b(?:\[%b(?:\[%b\]%b)*\]%b)*\]" % (_IN, _IN, _IN, _IN, _IN)
+_PLAIN_HEADER = re.compile(
+    rb"[ \t]*\(%b%b%b)*\)%b%b%b)*:\n" % (_IN, _INDEX, _IN, _OUT, _INDEX, _OUT)
+)
+"""What follows the name of most functions: no bracket but of indexes, no text, no comment."""
 
 
 class _Body(NamedTuple):
     """The body of a short function of a module, which something may call while it is imported."""
 
     at: int
-    """Index of its place in what is kept."""
+    """Index of its place in what is kept; its parameters are the one before."""
     name: bytes
+    parameters: bytes
     text: bytes
 
 
@@ -46,22 +55,25 @@ def without_bodies(source: bytes) -> bytes:
     text = b"\n" + source.replace(b"\r\n", b"\n")
     kept: List[bytes] = []
     bodies: List[_Body] = []
+    headers = Headers()
     done = position = 1
     header, quote = _DEF.search(text), _triple(text, 0, len(text))
     while header is not None:
         if 0 <= quote < header.start(2):
             position = _after_string(text, quote)
         else:
-            start = _end_of_header(text, header.start(1))
             position = header.end()
+            start = _end_of_header(text, header.start(1), position)
             if start:
                 indent, name = header.groups()
                 position = end = _end_of_body(text, start, len(indent))
-                kept.append(text[done:start])
-                body, done = text[start:end], end
+                parameters, body = text[header.end() : start], text[start:end]
+                headers.pass_by(text[done - 1 : header.start(1)])
+                kept.append(text[done : header.end()])
+                kept += _emptied(headers, len(indent), name, parameters, body)
+                done = end
                 if (not indent or name == b"__getattr__") and body.count(b"\n") <= KEPT_LINES:
-                    bodies.append(_Body(len(kept), name, body))
-                kept.append(_blank(len(indent), body))
+                    bodies.append(_Body(len(kept) - 1, name, parameters, body))
         if header.start() < position - 1:
             header = _DEF.search(text, position - 1)
         if quote < position:
@@ -72,6 +84,16 @@ def without_bodies(source: bytes) -> bytes:
     return b"".join(kept)
 
 
+def _emptied(
+    headers: Headers, indent: int, name: bytes, parameters: bytes, body: bytes
+) -> Tuple[bytes, bytes]:
+    """Return what is left of a function's parameters and of its body."""
+    if body and headers.is_needless(indent, name, parameters):
+        lines = parameters.count(b"\n") + body.count(b"\n")
+        return b"():...", b"\n" * lines
+    return parameters, _blank(indent, body)
+
+
 def _fill(kept: List[bytes], bodies: List[_Body]) -> None:
     """Put back the bodies of functions that are asked, and named where something runs."""
     running, waiting = b"".join(kept), bodies
@@ -80,12 +102,17 @@ def _fill(kept: List[bytes], bodies: List[_Body]) -> None:
         later: List[_Body] = []
         found: List[bytes] = []
         for body in waiting:
-            if _is_asked(body.name) or running.count(body.name) > least:
-                kept[body.at] = body.text
+            if _is_asked(body.name) or _calls(running, body.name) > least:
+                kept[body.at - 1 : body.at + 1] = body.parameters, body.text
                 found.append(body.text)
             else:
                 later.append(body)
         running, waiting, least = b"".join(found), later, 0
+
+
+def _calls(text: bytes, name: bytes) -> int:
+    """Return how often a name may be called in a text, its own header included."""
+    return text.count(name + b"(") + text.count(name + b" (")
 
 
 def _is_asked(name: bytes) -> bool:
@@ -108,8 +135,14 @@ def _end_of_line(text: bytes, position: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _end_of_header(text: bytes, start: int) -> int:
-    """Return where the line behind ``def f(...):`` begins; 0 where the body is on that line."""
+def _end_of_header(text: bytes, start: int, named: int) -> int:
+    """Return where the line behind ``def f(...):`` begins; 0 where the body is on that line.
+
+    `named` is where its name ends.
+    """
+    plain = _PLAIN_HEADER.match(text, named)
+    if plain:
+        return plain.end()
     depth = 0
     for _ in range(_HEADER_LINES):
         end = _end_of_line(text, start)

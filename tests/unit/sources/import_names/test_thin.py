@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fadoctor.sources.import_names.child._fadoctor_blank import without_bodies
 from fadoctor.sources.import_names.child._fadoctor_lower import lower
 
 if TYPE_CHECKING:
@@ -48,6 +49,70 @@ def test_a_question_is_asked_once_where_nothing_changed_between(
     source: str, left: list[str]
 ) -> None:
     assert asked(source) == left
+
+
+METHODS = (
+    "class C:\n    def f(self, x: O[a.B]):\n        y\n%s    def g(self, x: O[a.B]):\n        z\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("between", "left"),
+    [
+        ("", ["a.B"]),
+        ("    def h(self, x: a.D = None): z\n", ["a.B", "a.D"]),
+        ("    y = a.E\n", ["a.B", "a.E"]),
+        ("    a = 1\n", ["a.B", "a.B"]),
+        ("    for a in y: z\n", ["a.B", "a.B"]),
+        ("    from b import c\n", ["a.B", "a.B"]),
+        ("    def a(self): z\n", ["a.B", "a.B"]),
+        ("    def a(self):\n        z\n", ["a.B", "a.B"]),
+        ("class D:\n", ["a.B"]),
+        ("if y:\n", ["a.B"]),
+    ],
+)
+def test_parameters_of_a_body_that_is_left_out_ask_once(between: str, left: list[str]) -> None:
+    """Each annotation of each method was parsed, lowered and asked anew."""
+    assert asked(METHODS % between) == left
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("if y:\n%s", ["a.B", "a.C"]),
+        ("class D:\n    if y:\n%s", ["a.B", "a.C"]),
+        ("try:\n%s", ["a.B", "a.C"]),
+    ],
+)
+def test_what_may_not_run_answers_for_nothing_that_follows(source: str, left: list[str]) -> None:
+    body = "        def f(self, x: O[a.B]):\n            z\n"
+    end = "except E: pass\n" if source.startswith("try") else ""
+    text = source % body + end + "class C:\n    def g(self, x: O[a.B], y: a.C):\n        z\n"
+    assert asked(text) == ["a.B", *left]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        'def f(self, x: "a.B" = a.C):', "def f(self, x=lambda: a.B):", "def f(self, x=g()):",
+        "def f(self, x=(a.b or 1).c):", "def f(self, x=[1][0] . real):",
+        "def f(self, x=1.5, y=...):",
+        "async def f(self, x: a.B) -> a.C:", "def f(self, *a: b.C):",
+    ],
+)  # fmt: skip
+def test_each_header_keeps_its_first_questions(header: str) -> None:
+    """The short way gives what parsing all of it gives."""
+    source = f"class C:\n    {header}\n        return 1\n\n    x = later.D\n"
+    assert lower(source.encode()) == lower(source.replace("return 1", "...").encode())
+
+
+@pytest.mark.parametrize(
+    ("use", "kept"),
+    [("x = f()", True), ("x = f ()", True), ("__all__ = ['f']", False), ("# about f", False)],
+)
+def test_only_a_body_that_may_be_called_is_parsed(use: str, kept: bool) -> None:  # noqa: FBT001
+    text = without_bodies(f"def f(x):\n    return a.B\n\n{use}\n".encode())
+    assert (b"return a.B" in text) is kept
 
 
 def class_names(source: str) -> list[str]:
