@@ -176,7 +176,7 @@ def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> No
         ("package that changes", "refused"),
         (".fadoctor", "refused"),
         ("every file a link", "restored"),
-        ("whole environment", "restored"),
+        pytest.param("whole environment", "restored", marks=pytest.mark.long),
         pytest.param("site to dist-packages", "restored", marks=pytest.mark.long),
         pytest.param("every file a hard link", "restored", marks=pytest.mark.long),
         pytest.param("environment on the other disk", "restored", marks=pytest.mark.long),

@@ -74,6 +74,7 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
     assert "-xformers" not in clean.stdout
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("pinned", ["flash-attn==2.7.4.post1", "flash-attn"])
 def test_a_line_that_pip_builds_in_isolation_becomes_its_wheel(
     run: Run, file: Path, pinned: str

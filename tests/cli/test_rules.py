@@ -169,6 +169,7 @@ def test_every_rule_can_be_shown(run: Run) -> None:
         assert run("rules", "show", rule["id"]).stdout.splitlines()[0].split()[0] in rule["title"]
 
 
+@pytest.mark.long
 def test_shipped_cases_pass(run: Run) -> None:
     result = run("rules", "test")
     assert (result.returncode, result.stderr) == (0, "")
@@ -180,6 +181,7 @@ def test_own_cases_pass_on_top_of_the_shipped_ones(run: Run, own: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "3 cases of 1 rule: 0 failures\n")
 
 
+@pytest.mark.long
 def test_own_cases_that_fail(run: Run, own: Path) -> None:
     wrong = rule_text("other-rule", cases=CASES.replace("outcome: pass", "outcome: fail"))
     folder_of(own, area__other_rule=wrong)
@@ -192,6 +194,7 @@ def test_own_cases_that_fail(run: Run, own: Path) -> None:
     assert {failure["case"] for failure in document["failures"]} == {"there", ""}
 
 
+@pytest.mark.long
 def test_own_rows_are_used_by_own_cases(run: Run, tmp_path: Path) -> None:
     case = (
         "\n  - {{name: {0}, facts: {{host.os: linux, torch.version: {1}, driver.version: '{2}'}},"

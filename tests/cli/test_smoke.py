@@ -233,6 +233,7 @@ NOWHERE = (
 """fadoctor where nothing temporary can be written, as on a read-only system."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("command", "words"),
     [

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
+"""Everything is compiled anew, with the backend of the page."""
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
 _BLOCK = re.compile(r"```yaml\n# (rules/[\w-]+/[\w-]+\.yaml)\n(.*?)```", re.DOTALL)

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.property
 
 ASKED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
 FULL = "invariants" in ASKED
-TRIES = 200 if not FULL else 20_000 if "long" in ASKED else 6_000
+TRIES = 80 if not FULL else 20_000 if "long" in ASKED else 6_000
 HUB_TRIES = 2_500 if FULL else 200
 BLANKS = 1_000 if FULL else 60
 PARTS = range(4)

@@ -79,6 +79,7 @@ def has_no_such_metadata(installed: Prognosis, plan: Environment, judgement: Jud
     return isinstance(known, Known) and "triton" in stated and known.value == {}
 
 
+@pytest.mark.long
 def test_files_say_what_the_installed_say() -> None:
     assert len(pairs()) > 30
     wrong = []

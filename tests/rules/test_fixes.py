@@ -90,6 +90,7 @@ def test_what_installs_flash_attn_says_so() -> None:
             assert fix.brings, (rule.id, fix.id)
 
 
+@pytest.mark.long
 def test_no_text_has_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     """A template whose fact is absent printed ``none``: "does not load: none."."""
     text_of = scope_module._text

@@ -43,7 +43,7 @@ def traced(run: Callable[[], object]) -> TraceReport:
     return report
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(x, marks=[pytest.mark.long] if x in SLOW else []) for x in sorted(SCENES)],

@@ -120,15 +120,21 @@ def _is_word(word: str, text: str) -> bool:
 def _told(
     framework: str, wanted: Mapping[str, str], environment: Environment, matrix: Matrix
 ) -> tuple[list[str], dict[str, Effect]]:
-    """Return the lines for a framework, and the facts that they give."""
+    """Return the lines for a framework, and the facts that they give.
+
+    A text that names no release gets the words that all releases take.
+    """
     lines, effects = [], dict[str, "Effect"]()
     package = fact_text(_cell(matrix, "frameworks", "package", framework=framework), "")
     version = environment.facts.get(f"{package}.version")
     release = fact_text(version, NEWEST) if version is not None else NEWEST
+    is_said = isinstance(version, Known) or environment.target.kind != OF_A_LOG
     for topic, value in wanted.items():
         asked = {"framework": framework, "version": release, "setting": f"{topic}-{value}"}
         line = _cell(matrix, "setting-lines", "line", **asked)
         meant = _cell(matrix, "setting-lines", "value", **asked)
+        anywhere = _cell(matrix, "setting-lines", "anywhere", **asked)
+        line = line if is_said or not isinstance(anywhere, Known) else anywhere
         if isinstance(line, Known):
             lines.append(str(line.value))
             effects[TOPICS[topic]] = fact_text(meant, value)

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 TABLE = "torch-companions"
 
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,10})?", re.ASCII)
-# Programs that make pictures and sound import them, whether a text says so or not.
+# Programs for pictures and sound import them, and hosted notebooks have them,
+# whether a text says so or not.
 _USED = compiled(
     r"(?i)torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
-    r"|embedded python"
+    r"|embedded python|\bcolab|\bkaggle|\bunsloth|\btimm\b|open_?clip|llava|qwen[\w.]{0,4}-?vl"
+    r"|ultralytics|\byolov?\d|detectron|\bmm(?:cv|det)|mineru|whisper"
 )
 
 

@@ -118,6 +118,9 @@ LACKED = "class-attribute-missing"
 NOT_TAKEN = "trainer-argument-unknown"
 """The rule of which tables say more: an argument that a class does not take."""
 
+RENAMED = "hf-import-renamed"
+"""The rule of which tables say more: a name about attention that transformers does not have."""
+
 _NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum")
 """The groups of a pattern that are facts of the log."""
 
@@ -253,7 +256,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
-    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, NOT_TAKEN}:
+    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, NOT_TAKEN, RENAMED}:
         return named
     # Late: its tables are large, and few logs miss a name.
     from fadoctor.judging.explain.asked_names import name_facts  # noqa: PLC0415

@@ -51,6 +51,7 @@ class CombinedClaims:
         self._packages(silent)
         self.facts |= torch_facts(self.facts, self.fact, silent)
         self._gpus(silent)
+        self._abi_of_python()
 
     def fact(self, name: str) -> Fact:
         """Return what is said of a name: Unknown where two lines contradict each other."""
@@ -67,6 +68,15 @@ class CombinedClaims:
             return unknown(f"the report says {told}", source)
         value = claims[0].value
         return Absent(source) if value is None else known(value, source)
+
+    def _abi_of_python(self) -> None:
+        """Say the tag of a Python whose version alone is said, as ``--python-version`` does."""
+        version = self.facts["python.version"]
+        if self._said.get("python.abi_tag") or not isinstance(version, Known):
+            return
+        major, _, rest = str(version.value).partition(".")
+        if major == "3" and rest:
+            self.facts["python.abi_tag"] = known(f"cp3{rest.split('.')[0]}", version.source)
 
     def is_listed(self, name: str) -> bool:
         """Return whether a list of packages, as installers print it, names a distribution."""

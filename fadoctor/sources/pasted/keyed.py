@@ -102,6 +102,11 @@ _DEVICE = compiled(
     r"(?: : \w{1,30}|,? ?\(?\d{1,6} ?(?:MiB|GiB|MB|GB|G)(?: VRAM)?\)?|, .{0,80})?"
 )
 _MAKER = compiled(r"(?:NVIDIA|AMD) [A-Z]")
+# GTX 1080 Ti (Pascal, compute capability 6.1), but not: Radeon 8060S (gfx1151)
+_REMARK = compiled(r" ?\((?![^)]{0,60}gfx)(?P<remark>[^()]{1,120})\)?")
+_REMARKED = compiled(
+    r"(?i)(?:capability|\bcc)[ :=]{0,3}(\d{1,2})\.(\d)(?![\d.])|\bsm_?(\d{1,2})(\d)\b"
+)
 _CELLS = compiled(r"\s{0,3}\|\s{0,3}|\t{1,4}")
 _RULE = compiled(r"[\s|:+=-]{3,200}")
 
@@ -180,12 +185,17 @@ def _of_gpu(key: str, value: str, line: int) -> Iterator[Claim]:
             yield Claim(f"gpu[{index}].vendor", "nvidia", line, TOOL)
         return
     several = _NUMBERED_GPU.fullmatch(key)
+    remark = _REMARK.search(value)
+    value = _REMARK.sub("", value, count=1)
     device = _DEVICE.fullmatch(value) if several or key in _GPUS else None
     if device is None or not (GPU_NAME.search(value) or _MAKER.match(value)):
         return
     many = int(device["times"] or device["after"] or 1)
     for index in _indexes(several["indexes"]) if several else range(min(many, SUBJECT_LIMIT)):
         yield from gpu_claims(index, device["name"], line, TOOL)
+        if remark and (found := _REMARKED.search(remark["remark"])):
+            capability = ".".join(part for part in found.groups() if part)
+            yield Claim(f"gpu[{index}].compute_capability", capability, line, TOOL)
 
 
 def _indexes(text: str) -> list[int]:

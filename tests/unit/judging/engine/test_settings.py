@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.engine.settings import setting_steps, shown_frameworks
+from fadoctor.judging.engine.settings import named_frameworks, setting_steps, shown_frameworks
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Fact, Known
 
 MATRIX = Matrix(load_knowledge().tables)
 WANTED = {"attention": "sdpa", "dtype": "fp16"}
 
 
-def lines(*shown: str, **facts: str) -> list[str]:
+def lines(*shown: str, kind: str = "facts", **facts: str) -> list[str]:
     known: dict[str, Fact] = {
         name.replace("__", "."): Known(value, "test") for name, value in facts.items()
     }
-    environment = Environment("0", Target("facts", "test", "test"), known)
+    environment = Environment("0", Target(kind, "test", "test"), known)
     return [step.text for step in setting_steps(WANTED, environment, MATRIX, shown)]
 
 
@@ -34,6 +34,20 @@ def lines(*shown: str, **facts: str) -> list[str]:
 )
 def test_the_words_of_a_release(version: str, line: str) -> None:
     assert lines(transformers__version=version) == [f"transformers: {line}"]
+
+
+def test_a_text_without_a_release_gets_the_words_of_all() -> None:
+    """Older releases refuse the newer words."""
+    assert lines("axolotl", kind=OF_A_LOG) == [
+        "axolotl: sdp_attention: true, flash_attention: false, fp16: true, bf16: false"
+    ]
+    assert lines(kind=OF_A_LOG)[-1].endswith('"sdpa", torch_dtype=torch.float16')
+    assert lines(kind=OF_A_LOG, transformers__version="4.57.1")[-1].endswith(" dtype=torch.float16")
+
+
+def test_an_option_of_its_own_names_a_framework() -> None:
+    assert named_frameworks(["swift sft --attn_impl flash_attn"], MATRIX) == ("ms-swift",)
+    assert named_frameworks(["--attn_implementation sdpa"], MATRIX) == ()
 
 
 def test_a_configuration_says_whose_words_count() -> None:

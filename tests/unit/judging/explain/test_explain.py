@@ -245,7 +245,7 @@ torch.OutOfMemoryError: HIP out of memory. Tried to allocate 41.50 GiB. GPU 0 ha
 
 
 def test_the_same_log_gives_the_same_report(knowledge: Knowledge) -> None:
-    log = "\n".join(CAUSES.values())
+    log = "\n".join(list(CAUSES.values())[::6])
     assert explained(knowledge, log) == explained(knowledge, log)
 
 

@@ -66,3 +66,14 @@ def test_torch_comes_with_its_companions(knowledge: Knowledge) -> None:
     items = [item for step in first_of(knowledge, log).steps for item in step.items]
     assert [item.partition("==")[0] for item in items] == ["torch", "torchvision", "torchaudio"]
     assert not are_used(["vllm serve some/model"])
+    assert are_used(["training on a P100 of Kaggle"])
+
+
+def test_a_list_of_architectures_names_no_gpu(knowledge: Knowledge) -> None:
+    """torch lists sm_120 among what it has code for, and the GPU is a P100."""
+    log = (
+        "Tesla P100-PCIE-16GB with CUDA capability sm_60 is not compatible with the current "
+        "PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_70 "
+        "sm_75 sm_80 sm_100 sm_120."
+    )
+    assert "cu126" in str(first_of(knowledge, log).steps[0])
