@@ -35,6 +35,18 @@ REFUSED = {
 }
 """What a text must not say, by the name that CONTRIBUTING.md gives it."""
 
+IN_RULES = {
+    "takes long": r"\btakes? long\b",
+    "anew": r"\banew\b",
+    "one's own": r"\bone's own\b",
+    "Where, for if": r"(?:^|[.;] )Where (?!to\b|do\b|does\b|is\b|are\b)",
+    "wheel by others": r"\b(?:wheels?|builds?) (?:\w+ ){0,3}(?:by|of) others\b|\bothers publish\b",
+    "torch of pip": r"\b(?:torch|pytorch|triton|driver) of (?:pip|conda|PyPI|AMD|Windows)\b",
+    "graphics of the processor": r"\bgraphics of (?:the )?processors?\b",
+    "goes on": r"\bgoes on\b",
+}
+"""What rules, tables and messages must not say either; pages are written by the list above."""
+
 _ROW = re.compile(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
@@ -45,6 +57,6 @@ def rows() -> dict[str, tuple[str, str]]:
     return {name: (bad.strip(), good.strip()) for name, bad, good in _ROW.findall(section)}
 
 
-def refused(text: str) -> list[str]:
+def refused(text: str, patterns: dict[str, str] = REFUSED) -> list[str]:
     """Return the names of the constructions that a text uses."""
-    return [name for name, pattern in REFUSED.items() if re.search(pattern, text)]
+    return [name for name, pattern in patterns.items() if re.search(pattern, text)]

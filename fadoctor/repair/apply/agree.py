@@ -77,5 +77,5 @@ def _with(plan: Plan, verification: Verification, refusals: list[str]) -> Plan:
     notes = plan.notes
     if refusals:
         times = "once" if len(refusals) == 1 else f"{len(refusals)} times"
-        notes = (*notes, f"planned anew {times}: {verification.by} had refused: {refusals[-1]}")
+        notes = (*notes, f"planned again {times}: {verification.by} had refused: {refusals[-1]}")
     return msgspec.structs.replace(plan, verification=verification, notes=notes)

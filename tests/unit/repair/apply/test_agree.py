@@ -68,7 +68,7 @@ def test_what_no_installer_can_move_stays_and_the_rest_is_planned_anew() -> None
     assert found.lessons.stuck == {"torchtext"}
     assert found.plan.verification is not None
     assert found.plan.verification.answer is Answer.RESOLVES
-    assert any("planned anew once" in note for note in found.plan.notes)
+    assert any("planned again once" in note for note in found.plan.notes)
 
 
 def test_releases_that_are_refused_together_are_not_planned_again() -> None:
