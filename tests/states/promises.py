@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_older
-from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES
+from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.repair.plan.released import accepts
 from fadoctor.sources.probes.metadata import normalise_name
@@ -156,13 +156,16 @@ def _vain(plan: Plan, moved: Mapping[str, str]) -> Iterator[str]:
 
 
 def _unsaid(plan: Plan) -> Iterator[str]:
-    """Yield which frameworks go back in time without a word about it, and what moves unnamed."""
+    """Yield what goes back in time without a word (frameworks, torch), and what moves unnamed."""
     said = " ".join(effect for action in plan.actions for effect in action.side_effects)
     items = [item for action in plan.actions for item in action.requirements]
     for change in plan.changes:
         is_lower = bool(change.before and change.after) and is_older(change.after, change.before)
-        is_framework = is_lower is True and change.distribution in FRAMEWORKS
-        if is_framework and f"{change.distribution} goes back" not in said:
+        is_told = change.distribution in FRAMEWORKS or (
+            change.distribution == TORCH
+            and is_older(change.after.partition("+")[0], change.before.partition("+")[0]) is True
+        )
+        if is_lower is True and is_told and f"{change.distribution} goes back" not in said:
             yield f"{change.distribution} goes back from {change.before} without a word"
         if is_lower is True and not any(_names_a_version(item, change) for item in items):
             yield f"{change.distribution} is lowered and not named with its version"

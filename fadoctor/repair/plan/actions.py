@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_part
+from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, TRITON
@@ -231,9 +231,12 @@ class Writer:
         )
 
     def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
-        """Yield which frameworks become older: what only their newer releases do, stops working."""
-        for choice in filter(self.problem.lowers, choices):
+        """Yield what becomes older of frameworks and torch: newer features stop working."""
+        for choice in choices:
             here = text_of(self.environment, f"{choice.package}.version")
+            is_torch = choice.package == TORCH and is_older(_public(choice.version), _public(here))
+            if not is_torch and not self.problem.lowers(choice):
+                continue
             yield f"{choice.distribution} goes back from {here} to the older {choice.version}"
 
     def _tools(self, choice: Choice) -> Iterator[Action]:
