@@ -346,7 +346,7 @@ def test_a_trace_that_says_otherwise_is_a_problem() -> None:
     assert gpu_trace.problem(case, {"processes": []}, "", pretend=True) == "no call was seen"
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_traced_programs_say_what_is_known_of_them_on_a_cpu(tmp_path: Path) -> None:
     pytest.importorskip("torch")

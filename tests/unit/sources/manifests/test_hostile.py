@@ -71,10 +71,12 @@ def conda() -> str:
 @pytest.mark.parametrize(
     ("name", "make"),
     [
-        ("poetry.lock", poetry), ("pylock.toml", pylock), ("pixi.lock", pixi),
-        ("conda-lock.yml", conda),
+        ("poetry.lock", poetry),
+        pytest.param("pylock.toml", pylock, marks=pytest.mark.weekly),
+        pytest.param("pixi.lock", pixi, marks=pytest.mark.weekly),
+        pytest.param("conda-lock.yml", conda, marks=pytest.mark.weekly),
     ],
-)  # fmt: skip
+)
 def test_a_lock_of_20000_packages_is_read(name: str, make: object) -> None:
     assert callable(make)
     source = given(make(), name)
