@@ -125,6 +125,12 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
             return Unknown("it was not read", name)
         return found
 
+    @property
+    def is_windows(self) -> bool:
+        """Whether commands are for a shell of Windows."""
+        system = self.facts.get("host.os")
+        return isinstance(system, Known) and system.value == "windows"
+
     def subjects(self, kind: str) -> tuple[Subject, ...]:
         """Return all that rules judge of a kind: GPUs, toolkits, packages or extensions.
 

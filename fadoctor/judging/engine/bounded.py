@@ -32,8 +32,7 @@ def bounded_step(step: Step, environment: Environment, matrix: Matrix) -> Step |
         return None
     if items == step.items:
         return step
-    system = environment.fact("host.os")
-    windows = isinstance(system, Known) and system.value == "windows"
+    windows = environment.is_windows
     text = command(step.kind, items, step.options, step.index, windows=windows)
     return msgspec.structs.replace(step, items=items, text=text)
 

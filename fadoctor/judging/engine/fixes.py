@@ -14,7 +14,7 @@ from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.settings import setting_steps
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.judging.engine.vendors import AMD, foreign_words, is_amd_alone, suits
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.packages import package_of
 from fadoctor.model.rule import with_rows
@@ -186,7 +186,7 @@ def _step(scope: Scope, step: StepTemplate) -> Step:
         if items:
             filled = tuple(text for item in items for text in scope.fill_items(item))
             index = scope.fill(step.index)
-            windows = _is_windows(scope)
+            windows = scope.environment.is_windows
             text = command(kind, filled, step.options, index, windows=windows)
             return Step(kind, text, filled, index, step.options, effects)
     texts = {
@@ -207,11 +207,6 @@ def _effects(scope: Scope, step: StepTemplate) -> dict[str, Effect]:
         _bound(scope, name): scope.fill(value) if isinstance(value, str) else value
         for name, value in step.effects.items()
     }
-
-
-def _is_windows(scope: Scope) -> bool:
-    system = scope.environment.facts.get("host.os")
-    return isinstance(system, Known) and system.value == "windows"
 
 
 def _bound(scope: Scope, name: str) -> str:

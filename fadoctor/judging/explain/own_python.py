@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
 # D:\\a\\venv\\Lib\\site-packages\\torch\\__init__.py | "E:/app/runtime/lib/site-packages/torch"
-_SITE = compiled(
+_IN_LIB = (
     r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
-    r"[\\/]{1,2}[Ll]ib[\\/]{1,2}site-packages[\\/]"
+    r"[\\/]{1,2}[Ll]ib[\\/]{1,2}"
 )
+_SITE = compiled(_IN_LIB + r"site-packages[\\/]")
 # F:\\app\\env\\lib\\threading.py: a Python that has its own standard library is no venv
 _LIBRARY = compiled(
-    r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
-    r"[\\/]{1,2}[Ll]ib[\\/]{1,2}(?:threading|runpy|subprocess|contextlib|asyncio|concurrent"
+    _IN_LIB + r"(?:threading|runpy|subprocess|contextlib|asyncio|concurrent"
     r"|multiprocessing|importlib|queue|socket|ssl)\b(?=\.py|[\\/])"
 )
 # Python executable:  G:\\app\\pylibs\\python.exe | venv "C:\\webui\\venv\\Scripts\\Python.exe"

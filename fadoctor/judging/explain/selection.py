@@ -11,7 +11,6 @@ from fadoctor.judging.explain.shells import for_cmd, is_cmd
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
-from fadoctor.model.fact import Known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +56,6 @@ class FixSelection:
         return self._said is not None and are_used(self._texts)
 
     @cached_property
-    def _is_windows(self) -> bool:
-        system = self._said.facts.get("host.os") if self._said is not None else None
-        return isinstance(system, Known) and system.value == "windows"
-
-    @cached_property
     def _is_cmd(self) -> bool:
         return self._said is not None and is_cmd(self._texts)
 
@@ -76,7 +70,7 @@ class FixSelection:
             self._note(IN_VAIN)
         whole = self._vendor.asked(useful)
         used = self._are_companions_used
-        labelled = self._is_windows
+        labelled = self._said is not None and self._said.is_windows
         whole = tuple(
             with_companions(fix, scope.matrix, used=used, labelled=labelled) for fix in whole
         )

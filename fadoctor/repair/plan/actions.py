@@ -11,7 +11,7 @@ from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, T
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.repair.plan.build import missing_modules
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
-from fadoctor.repair.plan.dialect import Dialect, command_line, is_windows
+from fadoctor.repair.plan.dialect import Dialect, command_line
 from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.other_index import without_label
@@ -44,7 +44,7 @@ class Writer:
         self.environment = problem.environment
         self.dialect = dialect
         self.solved = solved
-        self.windows = is_windows(problem.environment)
+        self.windows = problem.environment.is_windows
         self.is_fresh = False
         """Whether the commands are for an environment with nothing in it."""
 

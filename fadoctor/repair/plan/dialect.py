@@ -111,12 +111,6 @@ def choose_dialect(wanted: str, environment: Environment, project: str = "") -> 
     return Dialect(project or name, python)
 
 
-def is_windows(environment: Environment) -> bool:
-    """Return whether the commands are for a shell of Windows."""
-    system = environment.fact("host.os")
-    return isinstance(system, Known) and system.value == "windows"
-
-
 def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str] = {}) -> str:
     """Return a command as it is pasted into a shell: POSIX, or PowerShell on Windows."""
     if windows:

@@ -23,7 +23,7 @@ from fadoctor.repair.plan.after_unset import without_folders
 from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
 from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.cost import Cost
-from fadoctor.repair.plan.dialect import choose_dialect, is_windows
+from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.hopes import hoping
 from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
 from fadoctor.repair.plan.lessons import Lessons
@@ -225,7 +225,7 @@ class _Planning:
             ),
             assumed=self.assumed,
             rule_errors=self.broken_rules,
-            windows=is_windows(self.problem.environment),
+            windows=self.problem.environment.is_windows,
         )
 
     def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:

@@ -25,7 +25,7 @@ _COMMUNITY = "flash-attn-wheels-community"
 _URLS = "flash-attn-wheel-urls"
 
 _IN_WSL = "linux_x86_64"
-"""A platform, and the one whose files Windows runs in its subsystem for Linux."""
+"""The platform whose files Windows runs in its subsystem for Linux."""
 
 
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
