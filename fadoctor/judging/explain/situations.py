@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
-from fadoctor.judging.explain.own_python import own_python
+from fadoctor.judging.explain.own_python import own_pip, own_python
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -96,8 +96,8 @@ def situations(
     folded = text.casefold()
     system = environment.facts.get("host.os")
     shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
-    python = "" if any(each.pip for each in shown) else own_python(text.splitlines())
-    return (*shown, _of_own_python(python)) if python else shown
+    pip = "" if any(each.pip for each in shown) else _own_pip(text.splitlines())
+    return (*shown, _of_own_pip(pip)) if pip else shown
 
 
 def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
@@ -115,8 +115,13 @@ def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...
     return (_instead(said), *placed) if said is not None else placed or offered
 
 
-def _of_own_python(python: str) -> Situation:
-    pip = f"{python} -m pip"
+def _own_pip(lines: Sequence[str]) -> str:
+    """Return how pip is started beside the program of a log, "" where its paths do not say."""
+    python = own_python(lines)
+    return own_pip(lines) or (f"{python} -m pip" if python else "")
+
+
+def _of_own_pip(pip: str) -> Situation:
     return Situation(OWN_PYTHON, pip=pip, installs=f"pip of this program: {pip}.")
 
 
