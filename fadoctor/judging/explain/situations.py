@@ -32,6 +32,7 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
+_APT = "sudo apt install "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
@@ -47,6 +48,10 @@ class Situation(msgspec.Struct, frozen=True):
     drivers: str = ""
     title: str = ""
     instead: str = ""
+    installer: str = ""
+    """How a package of the system is installed here."""
+    renames: tuple[str, ...] = ()
+    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
@@ -59,16 +64,33 @@ class Situation(msgspec.Struct, frozen=True):
         return any(stands(word, text) for word in self.own)
 
     def started(self, fix: Fix) -> Fix:
-        """Return a fix with pip as it is started here."""
-        if not self.pip:
+        """Return a fix with pip, and the system's installer, as they are started here."""
+        if not self.pip and not self.installer:
             return fix
+        texts = [self._command(step) for step in fix.steps]
         steps = tuple(
-            msgspec.structs.replace(step, text=f"{self.pip} {step.text.removeprefix(_PIP)}")
-            if step.kind in _STARTED and step.text.startswith(_PIP)
-            else step
-            for step in fix.steps
+            step if text == step.text else msgspec.structs.replace(step, text=text)
+            for step, text in zip(fix.steps, texts, strict=True)
         )
         return msgspec.structs.replace(fix, steps=steps)
+
+    def _command(self, step: Step) -> str:
+        if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
+            return f"{self.pip} {step.text.removeprefix(_PIP)}"
+        if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
+            names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
+            return f"{self.installer} {' '.join(names)}" if all(names) else step.text
+        return step.text
+
+    def _renamed(self, name: str) -> str:
+        """Return what a package of Debian is called here, "" where the table does not say."""
+        for each in self.renames:
+            theirs, _, ours = each.partition("=")
+            if name == theirs:
+                return ours
+            if theirs.startswith("-") and name.endswith(theirs):
+                return name.removesuffix(theirs) + ours
+        return ""
 
     def told(self, fix: Fix) -> str:
         """Return what is to be known here beside a fix, "" where nothing is."""
@@ -159,11 +181,12 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
 
 
 def _situation(row: Row) -> Situation:
-    texts = ("pip", "installs", "drivers", "title", "instead")
+    texts = ("pip", "installs", "drivers", "title", "instead", "installer")
     return Situation(
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),
         tuple(cell_words(row.get("own"))),
+        renames=tuple(cell_words(row.get("renames"))),
         **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
     )
 
