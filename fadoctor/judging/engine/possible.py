@@ -24,6 +24,7 @@ from fadoctor.judging.engine.fixes import (
     texts_of,
     written,
 )
+from fadoctor.judging.engine.log_form import as_the_log_writes
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
@@ -135,7 +136,7 @@ def possible_fixes(
     for each in (*sure, *rest, *found.tried):
         # What differs only by a fact that nobody knows reads alike.
         by_title.setdefault(each.title.removeprefix(_OR).casefold(), each)
-    return begun(tuple(by_title.values()))
+    return begun(tuple(as_the_log_writes(each, log) for each in by_title.values()))
 
 
 def _before_the_error(line: str) -> str:
