@@ -31,3 +31,17 @@ def test_an_argument_becomes_an_option_or_a_line_where_the_log_has_one(
 ) -> None:
     fix = Fix("a", "A", Safety.SAFE, (Step(StepKind.SETTING, TEXT), Step(StepKind.ADVICE, "x")))
     assert [step.text for step in as_the_log_writes(fix, [line]).steps] == [text, "x"]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("torchrun train.py --tf32 True --bf16", "--tf32 False"),
+        ("TrainingArguments(tf32=True)", "tf32=False"),
+        ("tf32: true", "tf32: false"),
+        ("no tf32 here", "tf32: false"),
+    ],
+)
+def test_a_switch_of_yaml_becomes_what_the_log_has(line: str, text: str) -> None:
+    fix = Fix("a", "A", Safety.SAFE, (Step(StepKind.SETTING, "tf32: false"),))
+    assert [step.text for step in as_the_log_writes(fix, [line]).steps] == [text]
