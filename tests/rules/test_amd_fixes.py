@@ -35,7 +35,7 @@ ON_AMD = environment({
 })  # fmt: skip
 _OF_CUDA = re.compile(
     r"whl/(?:nightly/)?cu\d|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
-    r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|\bcudnn\b"
+    r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|(?<!torch\.backends\.)\bcudnn\b"
 )
 _SAID = re.compile(r"(?i:nvidia)|\bCUDA \d|for CUDA|with CUDA")
 
@@ -81,7 +81,8 @@ def test_no_fix_for_amd_needs_cuda() -> None:
 @pytest.mark.parametrize(
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
-     ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False)],
+     ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
+     ("a newer cudnn", True), ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:
     assert bool(_OF_CUDA.search(text)) is bad
