@@ -34,7 +34,7 @@ ON_AMD = environment({
     "torch.build": "rocm",
 })  # fmt: skip
 _OF_CUDA = re.compile(
-    r"whl/(?:nightly/)?cu\d|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
+    r"whl/(?:nightly/)?cu\d|\bcu1[1-3]\d?\b|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
     r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|(?<!torch\.backends\.)\bcudnn\b"
 )
 _SAID = re.compile(r"(?i:nvidia)|\bCUDA \d|for CUDA|with CUDA")
@@ -82,7 +82,7 @@ def test_no_fix_for_amd_needs_cuda() -> None:
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
      ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
-     ("a newer cudnn", True), ("torch.backends.cudnn.enabled = False", False)],
+     ("a newer cudnn", True), ("torch2.8 and cu12 in its name", True), ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:
     assert bool(_OF_CUDA.search(text)) is bad
