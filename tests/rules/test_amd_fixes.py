@@ -82,7 +82,8 @@ def test_no_fix_for_amd_needs_cuda() -> None:
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
      ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
-     ("a newer cudnn", True), ("torch2.8 and cu12 in its name", True), ("torch.backends.cudnn.enabled = False", False)],
+     ("a newer cudnn", True), ("torch2.8 and cu12 in its name", True),
+     ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:
     assert bool(_OF_CUDA.search(text)) is bad
