@@ -97,6 +97,24 @@ def test_where_every_fix_is_another_vendors_something_is_said(knowledge: Knowled
 
 
 @pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("sglang.launch_server on an MI300X", "setup_rocm.py"),
+        ("vllm serve on an MI300X", "wheels.vllm.ai/rocm"),
+        ("pip install sageattention==2.2.0, RX 7900 XTX", "sageattention==1.0.6"),
+        ("pip install causal-conv1d, RX 7900 XTX", "mamba-ssm"),
+        ("a package of mine, RX 7900 XTX", "The package builds CUDA code"),
+    ],
+)
+def test_where_every_fix_is_anothers_the_package_decides(
+    knowledge: Knowledge, log: str, said: str
+) -> None:
+    """A fix for NVIDIA alone was left out, and only a general sentence remained."""
+    fixes = Vendor([Line(1, log, "")], knowledge).instead()
+    assert said in fixes[0].steps[0].text
+
+
+@pytest.mark.parametrize(
     ("text", "vendor"),
     [
         ("my 4090 went into the server, this machine has a 7900XTX", ""),
