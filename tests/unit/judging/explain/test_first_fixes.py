@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.report.markdown import alike, render
+from fadoctor.report.markdown_screen import SCREEN, height
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -26,6 +28,7 @@ def test_the_first_fix_is_for_this_text(knowledge: Knowledge, wanted: str, text:
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     first = report.findings[0]
     assert f"{first.rule_id} {first.fixes[0].id}" == wanted
+    assert height(render(report)) <= SCREEN * len(alike(report.findings))
 
 
 def test_each_fix_for_certain_words_has_a_text(knowledge: Knowledge) -> None:
