@@ -27,6 +27,8 @@ LINES = {
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
     "other-launcher": "InvokeAI 6.2 on Linux",
+    "pinokio": "I installed Wan by Pinokio",
+    "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
 }
