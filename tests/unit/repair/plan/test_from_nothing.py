@@ -350,6 +350,12 @@ def test_a_triton_that_nobody_asked_for_is_no_reason_for_an_older_torch() -> Non
     assert "triton-driver-too-old" in str(found.actions)
 
 
+def test_an_old_driver_gets_the_newest_torch_for_its_cuda() -> None:
+    """The builds after 2.5.1 were left out: which GPUs they have code for was in no table."""
+    found = plan(start("torch 2.11", OLD_DRIVER))
+    assert changed(found)["torch"] == "2.7.1+cu118"
+
+
 def test_a_platform_without_tables_makes_nothing_impossible() -> None:
     """ "Impossible, because no known combination of releases does it", with wheels on offer."""
     empty = start("empty", A100_580)
