@@ -1,6 +1,6 @@
 """One planning problem: the environment, the wishes, and what may be chosen for each package."""
 
-# Circles with `domain`, `broken_requirements`, `follow_ups`, `compatible_newest` and
+# Circles with `domain`, `broken_requirements`, `far_back`, `follow_ups`, `compatible_newest` and
 # `hub_preconditions`, by types alone: each is a part of the problem, and is handed it.
 
 from __future__ import annotations

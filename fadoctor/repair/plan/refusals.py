@@ -27,6 +27,11 @@ _URLS = "flash-attn-wheel-urls"
 _SERVERS = (VLLM, SGLANG)
 """Frameworks whose tables say on which GPUs they start: such as ``vllm-minimum``."""
 
+_ON_A_MAC = (
+    "torch's own attention works on macOS, on Apple's GPU (device mps), too: "
+    'transformers takes attn_implementation="sdpa"'
+)
+
 _IN_WSL = "linux_x86_64"
 """The platform whose files Windows runs in its subsystem for Linux."""
 
@@ -35,6 +40,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
     if not proof.missed:
         return
+    platform = problem.platform
     yield from _unknown_releases(problem)
     yield from _by_string_abi(problem)
     without_files = tuple(_no_files(problem))
@@ -42,16 +48,14 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     yield from _older_gpu(problem)
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         yield from () if without_files else _without_gpu(problem)
+        if platform.startswith("macosx") and not {*_SERVERS}.isdisjoint(problem.wishes.asked):
+            yield _ON_A_MAC
         return
-    platform = problem.platform
     if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
         yield from _on_amd(problem)
     if platform.startswith("macosx"):
-        yield (
-            "packages for FlashAttention need CUDA, which macOS does not have; torch's own "
-            "attention works there, on Apple's GPU (device mps), too: "
-            'transformers takes attn_implementation="sdpa"'
-        )
+        yield "packages for FlashAttention need CUDA, which macOS does not have"
+        yield _ON_A_MAC
     elif problem.is_without_gpu:
         yield (
             "packages for FlashAttention compute on GPUs alone; torch's own attention works on a "

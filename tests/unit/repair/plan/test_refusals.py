@@ -119,6 +119,7 @@ def test_without_a_gpu_a_framework_that_needs_one_replaces_no_torch(name: str) -
 def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> None:
     found = notes("macosx_arm64", "vllm")
     assert "no known release of vllm has a prebuilt wheel for macosx_arm64" in found
+    assert 'attn_implementation="sdpa"' in found
     assert "--gpu" not in found
     assert "WSL" not in found
     assert "win_amd64; those for linux_x86_64 run in WSL 2" in notes("win_amd64", "vllm")
