@@ -109,7 +109,9 @@ def test_no_step_for_a_log_of_amd_needs_cuda() -> None:
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
      ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
-     ("a newer cudnn", True), ("the index of that CUDA", True), ("this torch, CUDA and Python", True), ("torch2.8 and cu12 in its name", True),
+     ("a newer cudnn", True), ("the index of that CUDA", True),
+     ("this torch, CUDA and Python", True),
+     ("torch2.8 and cu12 in its name", True),
      ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:
