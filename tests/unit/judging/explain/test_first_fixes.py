@@ -12,6 +12,8 @@ import yaml
 
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.report.markdown import alike, render
+from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.sources.logs.cleaning import Line
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def test_the_first_fix_is_for_this_text(knowledge: Knowledge, wanted: str, text:
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     first = report.findings[0]
     assert f"{first.rule_id} {first.fixes[0].id}" == wanted
+    assert height(render(report)) <= SCREEN * len(alike(report.findings))
     if Vendor([Line(1, text, "")], knowledge).name == "amd":
         assert of_cuda(report) == []
 
