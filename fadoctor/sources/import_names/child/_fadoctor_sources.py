@@ -57,12 +57,14 @@ class Sources:
         self.seen[path] = seen
         kept = self._of(distribution)["files"].get(path)
         if isinstance(kept, list) and len(kept) == 3 and tuple(kept[:2]) == seen:
-            code: Optional[Dict[str, Any]] = kept[2]
-            return code
+            known: Optional[Dict[str, Any]] = kept[2]
+            return known
         is_shipped = self.shipped.has(distribution)
         if is_shipped:
             digest = self._recorded(distribution).digest_of(path, seen[0], changed)
-            code = self.shipped.find(distribution, digest) if digest else None
+            code: Optional[Dict[str, Any]] = (
+                self.shipped.find(distribution, digest) if digest else None
+            )
             if code is not None:
                 return code
         text = self._text(path, seen)
