@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known, Unknown, printable
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
-from fadoctor.report.markdown import fence, folded
+from fadoctor.report.markdown import fence
+from fadoctor.report.markdown_screen import folded
 from fadoctor.report.words import value_text
 
 if TYPE_CHECKING:

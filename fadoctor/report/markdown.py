@@ -5,6 +5,7 @@ Everything that came from outside is escaped; the caller redacts.
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from fadoctor.report.ci.listing import by_reason
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
 from fadoctor.report.headline import headline_of
+from fadoctor.report.markdown_screen import SCREEN, Part, fitted, folded
 from fadoctor.report.page_markdown import code_span, escape
 from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.plan_text import command_lines
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.model.finding import Finding, Undecided
-    from fadoctor.model.fix import Fix
+    from fadoctor.model.fix import Fix, Step
     from fadoctor.model.smoke import SmokeReport
     from fadoctor.model.verdict import Verdict
 
@@ -42,24 +44,32 @@ _LIMIT = 900_000
 """Longest page, in characters: a job's summary of more than 1 MiB is dropped whole."""
 
 _STATES = {State.WORKS: "✅", State.FAILS: "❌", State.UNKNOWN: "❔"}
-_ANSWERS_SHOWN, _FIXES_SHOWN, _LINE_LIMIT = 4, 3, 4_000
+_ANSWERS_SHOWN, _FIXES_SHOWN, _STEPS_SHOWN, _LINE_LIMIT = 4, 3, 3, 4_000
 _SUBJECTS_SHOWN, _EVIDENCE_SHOWN, _NAMES_SHOWN = 8, 12, 6
+_CAUSE_LINES = 26
+"""What one cause may take of a screen; the answer, the settings and the foot need the rest."""
+
+_HEADLINE_LIMIT, _MESSAGE_LIMIT = 300, 500
+_TABLE, _WAY, _STEPS, _QUOTE, _NOTES = range(5)
+"""What folds first where a page is longer than a screen for each cause."""
+
 
 _COMMAND = re.compile(r"`([^`\n]{1,400})`")
 """How sentences of rules quote a command: `pip show torch`."""
 
 
 def render(document: Report | SmokeReport | Explanation | Plan) -> str:
-    """Return the page, one blank line between its blocks."""
+    """Return the page, one blank line between its blocks, at most a screen open for each cause."""
+    if isinstance(document, Plan):
+        return _bounded(_plan(document))
     if isinstance(document, Report):
-        blocks = _report(document)
+        parts = list(_report(document))
     elif isinstance(document, Explanation):
-        blocks = _explanation(document)
-    elif isinstance(document, Plan):
-        blocks = _plan(document)
+        parts = list(_explanation(document))
     else:
-        blocks = _smoke(document)
-    return _bounded(blocks)
+        parts = list(_smoke(document))
+    causes = len(alike(document.findings))
+    return _bounded(part.text for part in fitted(parts, SCREEN * max(1, causes)))
 
 
 def _bounded(blocks: Iterable[str]) -> str:
@@ -74,61 +84,77 @@ def _bounded(blocks: Iterable[str]) -> str:
     return "\n\n".join(kept) + "\n"
 
 
-def _report(report: Report) -> Iterator[str]:
+def _report(report: Report) -> Iterator[Part]:
     total = report.summary
-    yield (
+    yield Part(
         f"### fadoctor check: {counted(total.error, 'error')}, "
         f"{counted(total.warning, 'warning')}, {counted(total.note, 'note')}"
     )
-    yield "\\\n".join(_answers(report))
+    yield Part("\\\n".join(_answers(report)))
     if blame := blame_text(report):
-        yield escape(blame)
-    yield from map(escape, report.not_looked)
-    if (advice := report.recommendation) is not None:
-        use = use_text(advice.dtype, advice.backend, report.environment)
-        yield f"**{use}.** {escape(advice.why)}"
-        settings = [
-            f"- {escape(label)}: {code_span(text)}"
-            for label, text in pasted_settings(advice, report.environment)
-        ]
-        if taken := becomes_text(advice, report.environment):
-            settings.append(f"- {escape(taken)}")
-        if settings:
-            yield "\n".join(settings)
+        yield Part(escape(blame))
+    if report.not_looked:
+        yield Part("\n\n".join(map(escape, report.not_looked)), "Not looked at", _NOTES)
+    yield from _recommended(report)
     yield from _findings(report.findings)
     yield from _tables(report.verdicts)
     lines = [*environment_lines(report.environment), *report.notes]
-    yield _folded("Environment", [f"- {escape(line)}" for line in lines])
+    yield Part(folded("Environment", [f"- {escape(line)}" for line in lines]))
     if report.unknown:
-        yield _folded(f"Could not be decided: {len(report.unknown)}", _undecided(report.unknown))
+        said = f"Could not be decided: {len(report.unknown)}"
+        yield Part(folded(said, _undecided(report.unknown)))
     assumed = f" Assumed: {escape(', '.join(report.overlays))}." if report.overlays else ""
-    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}{assumed}</sub>"
+    yield Part(f"<sub>{_by(report.fadoctor, rules_text(report.rules))}{assumed}</sub>")
+
+
+def _recommended(report: Report) -> Iterator[Part]:
+    if (advice := report.recommendation) is None:
+        return
+    use = use_text(advice.dtype, advice.backend, report.environment)
+    if len(advice.why) > _MESSAGE_LIMIT:
+        yield Part(f"**{use}.**")
+        yield Part(folded("Why this", [escape(advice.why)]))
+    else:
+        yield Part(f"**{use}.** {escape(advice.why)}")
+    settings = [
+        f"- {escape(label)}: {code_span(text)}"
+        for label, text in pasted_settings(advice, report.environment)
+    ]
+    if taken := becomes_text(advice, report.environment):
+        settings.append(f"- {escape(taken)}")
+    if settings:
+        yield Part("\n".join(settings), "Settings", _NOTES)
 
 
 def _answers(report: Report) -> Iterator[str]:
     answers = answers_of(report)
     for each in answers[:_ANSWERS_SHOWN]:
-        yield f"{_STATES[each.state]} {escape(each.sentence)}"
+        yield f"{_STATES[each.state]} {escape(printable(each.sentence, _HEADLINE_LIMIT))}"
     if len(answers) > _ANSWERS_SHOWN:
         yield f"and {len(answers) - _ANSWERS_SHOWN} more kinds of GPU"
 
 
-def _explanation(report: Explanation) -> Iterator[str]:
+def _explanation(report: Explanation) -> Iterator[Part]:
     causes = counted(len(report.findings), "cause")
     said = causes if report.findings else silence_of(report).lower().rstrip(".")
-    yield f"### fadoctor explain: {said}"
+    yield Part(f"### fadoctor explain: {said}")
     yield from _findings(report.findings, quotes=True)
-    yield from map(escape, report.notes)
-    yield f"<sub>{_by(report.fadoctor, rules_text(report.rules))}</sub>"
+    yield from _noted(report.notes)
+    yield Part(f"<sub>{_by(report.fadoctor, rules_text(report.rules))}</sub>")
 
 
-def _smoke(report: SmokeReport) -> Iterator[str]:
+def _noted(notes: Sequence[str]) -> Iterator[Part]:
+    if notes:
+        yield Part("\n\n".join(map(escape, notes)), counted(len(notes), "note"), _NOTES)
+
+
+def _smoke(report: SmokeReport) -> Iterator[Part]:
     total = report.summary
-    yield (
+    yield Part(
         f"### fadoctor smoke: {total.passed} passed, {total.failed} failed, "
         f"{total.refused} refused, {total.not_run} not run"
     )
-    yield "On a GPU." if report.gpu_tested else "No GPU was tested."
+    yield Part("On a GPU." if report.gpu_tested else "No GPU was tested.")
     header = ("device", "backend", "dtype", "case", "result", "detail")
     rows = [
         (each.device, each.backend.value, each.dtype.value, each.case,
@@ -136,11 +162,11 @@ def _smoke(report: SmokeReport) -> Iterator[str]:
         for each in report.cells
     ]  # fmt: skip
     if rows:
-        yield _table(header, rows)
+        yield Part(_table(header, rows), counted(len(rows), "case"), _TABLE)
     yield from _findings(report.findings)
-    yield from map(escape, report.notes)
+    yield from _noted(report.notes)
     torch = escape(report.torch_version or "unknown")
-    yield f"<sub>torch {torch}. {_by(report.fadoctor, rules_text(report.rules))}</sub>"
+    yield Part(f"<sub>torch {torch}. {_by(report.fadoctor, rules_text(report.rules))}</sub>")
 
 
 def _plan(plan: Plan) -> Iterator[str]:
@@ -170,30 +196,61 @@ def _plan(plan: Plan) -> Iterator[str]:
     yield from map(escape, plan.notes)
 
 
-def _findings(findings: Sequence[Finding], *, quotes: bool = False) -> Iterator[str]:
-    """Yield a short section for each cause; what says the same of several subjects is one."""
-    alike: dict[tuple[str, str], list[Finding]] = {}
+def alike(findings: Sequence[Finding]) -> list[list[Finding]]:
+    """Return findings as one reads them: what says the same of several subjects is one."""
+    found: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        alike.setdefault((finding.rule_id, finding.message), []).append(finding)
-    for finding, *others in alike.values():
-        subjects = [each.subject for each in (finding, *others)]
-        said = headline_of(finding, subjects, at_most=_SUBJECTS_SHOWN)
-        yield f"#### {_MARKS[finding.severity]} {escape(said)}"
-        places = "".join(f"\n- at {code_span(str(place))}" for place in finding.locations[:4])
-        yield f"{_prose(finding.message)}{places}"
-        lines = [str(each.value) for each in finding.evidence if each.fact == "log"]
-        if quotes and lines:
-            yield _fence("\n".join(lines[:5]), "")
-        for fix in finding.fixes[:_FIXES_SHOWN]:
-            yield from _fix(fix)
-        yield _folded("Why", [_prose(finding.why), "", *_evidence(finding)])
+        found.setdefault((finding.rule_id, finding.message), []).append(finding)
+    return list(found.values())
 
 
-def _fix(fix: Fix) -> Iterator[str]:
-    yield f"**Fix:** {_prose(fix.title)}"
-    for step in fix.steps:
-        typed = step.items or step.kind is StepKind.SYSTEM
-        yield _fence(step.text, "sh") if typed else f"- {_prose(step.text)}"
+def _findings(findings: Sequence[Finding], *, quotes: bool = False) -> Iterator[Part]:
+    """Yield a short section for each cause."""
+    for same in alike(findings):
+        yield from fitted(list(_cause(same, quotes=quotes)), _CAUSE_LINES)
+
+
+def _cause(same: Sequence[Finding], *, quotes: bool) -> Iterator[Part]:
+    finding = same[0]
+    subjects = [each.subject for each in same]
+    said = headline_of(finding, subjects, at_most=_SUBJECTS_SHOWN)
+    yield Part(f"#### {_MARKS[finding.severity]} {escape(printable(said, _HEADLINE_LIMIT))}")
+    places = "".join(f"\n- at {code_span(str(place))}" for place in finding.locations[:4])
+    is_long = len(finding.message) > _MESSAGE_LIMIT
+    message = printable(finding.message, _MESSAGE_LIMIT) if is_long else finding.message
+    yield Part(f"{_prose(message)}{places}")
+    if is_long:
+        yield Part(folded("The whole message", [_prose(finding.message)]))
+    lines = [str(each.value) for each in finding.evidence if each.fact == "log"]
+    if quotes and lines:
+        yield Part(_fence("\n".join(lines[:5]), ""), "Lines of the text", _QUOTE)
+    first, others = finding.fixes[:1], finding.fixes[1:_FIXES_SHOWN]
+    for fix in first:
+        yield Part("\n\n".join([_way(fix), *_steps(fix.steps[:_STEPS_SHOWN])]))
+        if more := fix.steps[_STEPS_SHOWN:]:
+            yield Part("\n\n".join(_steps(more)), counted(len(more), "more step"), _STEPS)
+    if others:
+        ways = "\n\n".join(block for fix in others for block in (_way(fix), *_steps(fix.steps)))
+        named = f"Another fix: {others[0].title}" if len(others) == 1 else "Other fixes"
+        yield Part(ways, named, _WAY)
+    yield Part(folded("Why", [_prose(finding.why), "", *_evidence(finding)]))
+
+
+def _way(fix: Fix) -> str:
+    return f"**Fix:** {_prose(fix.title)}"
+
+
+def _steps(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield commands as they are typed, and what is done by hand as lists."""
+    for is_typed, some in itertools.groupby(steps, _is_typed):
+        if is_typed:
+            yield _fence("\n".join(step.text for step in some), "sh")
+        else:
+            yield "\n".join(f"- {_prose(step.text)}" for step in some)
+
+
+def _is_typed(step: Step) -> bool:
+    return bool(step.items) or step.kind is StepKind.SYSTEM
 
 
 def _evidence(finding: Finding) -> Iterator[str]:
@@ -208,18 +265,25 @@ def _evidence(finding: Finding) -> Iterator[str]:
     yield f"- rule {code_span(finding.rule_id)}, confidence {confidence}, page: {page}"
 
 
-def _tables(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    for gpu in dict.fromkeys(verdict.gpu for verdict in verdicts):
-        mine = [verdict for verdict in verdicts if verdict.gpu == gpu]
-        dtypes = [dtype for dtype in Dtype if any(each.dtype is dtype for each in mine)]
-        rows = []
-        for backend in dict.fromkeys(each.backend for each in mine):
-            cells = {each.dtype: each for each in mine if each.backend is backend}
-            version = next(iter(cells.values())).package_version
-            shown = [_cell(cells[dtype]) if dtype in cells else "" for dtype in dtypes]
-            rows.append((backend.value, version, *shown))
-        yield f"**{escape(gpu)}**"
-        yield _table(("backend", "version", *(dtype.value for dtype in dtypes)), rows)
+def _tables(verdicts: Sequence[Verdict]) -> Iterator[Part]:
+    gpus = list(dict.fromkeys(verdict.gpu for verdict in verdicts))
+    tables = [_table_of(gpu, [each for each in verdicts if each.gpu == gpu]) for gpu in gpus]
+    if tables:
+        yield Part(tables[0], f"What works on {gpus[0]}", _TABLE)
+    if tables[1:]:
+        yield Part("\n\n".join(tables[1:]), f"What works on {', '.join(gpus[1:])}", _TABLE)
+
+
+def _table_of(gpu: str, verdicts: Sequence[Verdict]) -> str:
+    dtypes = [dtype for dtype in Dtype if any(each.dtype is dtype for each in verdicts)]
+    rows = []
+    for backend in dict.fromkeys(each.backend for each in verdicts):
+        cells = {each.dtype: each for each in verdicts if each.backend is backend}
+        version = next(iter(cells.values())).package_version
+        shown = [_cell(cells[dtype]) if dtype in cells else "" for dtype in dtypes]
+        rows.append((backend.value, version, *shown))
+    table = _table(("backend", "version", *(dtype.value for dtype in dtypes)), rows)
+    return f"**{escape(gpu)}**\n\n{table}"
 
 
 def _cell(verdict: Verdict) -> str:
@@ -244,12 +308,6 @@ def _undecided(unknown: Iterable[Undecided]) -> list[str]:
     return found
 
 
-def _folded(summary: str, lines: Iterable[str]) -> str:
-    """Return lines that are shown when one asks for them."""
-    body = "\n".join(lines)
-    return f"<details><summary>{escape(summary)}</summary>\n\n{body}\n\n</details>"
-
-
 def _fence(text: str, language: str) -> str:
     """Return lines as they are typed, fenced with more backticks than they hold in a row."""
     lines = [printable(line, _LINE_LIMIT) for line in text.splitlines()]
@@ -262,7 +320,7 @@ def _by(version: str, rules: str) -> str:
     return f"fadoctor {escape(version)}, rules {escape(rules)}."
 
 
-fence, folded = _fence, _folded
+fence = _fence
 """For pages of other things than reports."""
 
 

@@ -147,7 +147,7 @@ def test_ctrl_c_under_the_lock_before_anything_was_written(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("count", [3])
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.weekly)])
 def test_an_undo_that_was_killed_can_be_undone(count: int) -> None:
     found = trials(0, count)
     assert all("restored" in answer or "ended" in answer for answer in found), found
@@ -157,12 +157,13 @@ def test_an_undo_that_was_killed_can_be_undone(count: int) -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 @pytest.mark.usefixtures("uv_on_path")
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.weekly)])
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str) -> None:
+def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str, count: int) -> None:
     """The tree that lies there then equals neither end: that is a condition of each trial."""
-    found = half_written.trials(2, installer)
+    found = half_written.trials(count, installer)
     assert not half_written.faults(found), found
-    assert sum(times for answer, times in found.items() if "half written" in answer) == 2, found
+    assert sum(times for answer, times in found.items() if "half written" in answer) == count, found
 
 
 @pytest.mark.sampled
@@ -187,10 +188,13 @@ def test_a_link_is_refused_or_all_is_restored(name: str, answer: str) -> None:
 
 
 @pytest.mark.long
-def test_what_another_pip_writes_meanwhile_is_whole_in_the_end() -> None:
+@pytest.mark.thinned
+@pytest.mark.parametrize(
+    "way", ["upgrade, half-way at undo", "new, half-way at undo", "new, whole before undo"]
+)
+def test_what_another_pip_writes_meanwhile_is_whole_in_the_end(way: str) -> None:
     """Regression: files of a package that was half installed went with the undo."""
-    ways = ("new, half-way at undo", "upgrade, half-way at undo", "new, whole before undo")
-    assert beside_trials.all_trials(ways) == {way: [] for way in ways}
+    assert beside_trials.all_trials((way,)) == {way: []}
 
 
 ODD = (

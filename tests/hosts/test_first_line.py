@@ -11,6 +11,9 @@ from fadoctor.interfaces.cli.support import check_code, severity_code
 from fadoctor.model.finding import Severity
 from fadoctor.report.answer import State, answers_of, gpus_of, worst_of
 from fadoctor.report.blame import blame_text
+from fadoctor.report.markdown import alike
+from fadoctor.report.markdown import render as as_markdown
+from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.report.style import Style
 from fadoctor.report.text import render
 from tests.hosts import recording
@@ -54,6 +57,12 @@ def test_the_first_line_names_the_cause_or_the_gpu(name: str, diagnosed: Diagnos
         return
     said = " ".join(each.sentence for each in answers_of(report))
     assert worst.title in said or "cannot run on this GPU" in said
+
+
+@pytest.mark.parametrize("name", recording.names())
+def test_markdown_is_at_most_a_screen_for_each_cause(name: str, diagnosed: Diagnosed) -> None:
+    report = diagnosed(name)
+    assert height(as_markdown(report)) <= SCREEN * max(1, len(alike(report.findings)))
 
 
 def test_sglang_gets_its_own_settings_and_not_those_of_transformers(diagnosed: Diagnosed) -> None:

@@ -68,7 +68,7 @@ def test_there_are_many_plants() -> None:
     assert len(identities()) >= 190
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("way", OF_CREDENTIALS)
 def test_no_credential_is_shown(way: str, many: str, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_run_shows_no_credential(many: str) -> None:
     none_of(ways.through_run(plants), plants, "run")
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("way", WAYS)
 def test_redacted_nobody_is_named(way: str, many: str, tmp_path: Path) -> None:

@@ -19,6 +19,9 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Predicted
+from fadoctor.report.markdown import alike
+from fadoctor.report.markdown import render as as_markdown
+from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.report.style import Style
 from fadoctor.report.text import render
 from tests.properties.invariants import about_first_line
@@ -81,6 +84,8 @@ def faults(report: Report) -> Iterator[str]:
             yield f"{name} is not installed, which the text does not say"
     if "✓" in first and report.summary.error:
         yield "a check mark above an error"
+    if height(as_markdown(report)) > SCREEN * max(1, len(alike(report.findings))):
+        yield "more Markdown than a screen for each cause"
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_hostile_manifests_cost_little(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "tests.properties.hostile_manifests", str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=600, cwd=ROOT)

@@ -6,6 +6,7 @@ A fix is left out by its condition, or by words that stand only in fixes for GPU
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,13 @@ import pytest
 from fadoctor.judging.engine.condition import Truth, holds
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.vendors import AMD, foreign_words
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.rule import with_rows
+from fadoctor.sources.logs.cleaning import Line
 from tests.properties.worlds import knowledge
+from tests.shipped import compiled
 from tests.unit.judging.engine.builders import environment
 
 if TYPE_CHECKING:
@@ -34,8 +39,8 @@ ON_AMD = environment({
     "torch.build": "rocm",
 })  # fmt: skip
 _OF_CUDA = re.compile(
-    r"whl/(?:nightly/)?cu\d|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
-    r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|\bcudnn\b"
+    r"whl/(?:nightly/)?cu\d|\bcu1[1-3]\d?\b|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
+    r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|(?<!torch\.backends\.)\bcudnn\b"
 )
 _SAID = re.compile(r"(?i:nvidia)|\bCUDA \d|for CUDA|with CUDA")
 
@@ -78,10 +83,31 @@ def test_no_fix_for_amd_needs_cuda() -> None:
     assert found == []
 
 
+def logs_on_amd() -> list[str]:
+    """Return the logs of all cases that name a GPU of AMD alone."""
+    logs = [str(raw["log"]) for each in compiled().cases.values() for raw in each if "log" in raw]
+    return [log for log in logs if Vendor([Line(1, log, "")], KNOWLEDGE).name == AMD]
+
+
+@pytest.mark.long
+def test_no_step_for_a_log_of_amd_needs_cuda() -> None:
+    """The property again, over what is printed: bindings and companions are in it."""
+    found = []
+    for log in logs_on_amd():
+        report = explain(read_log(io.BytesIO(log.encode()), "a.log", KNOWLEDGE), KNOWLEDGE)
+        steps = [step for each in report.findings for fix in each.fixes for step in fix.steps]
+        texts = [f"{step.text} {' '.join(step.items)} {step.index}" for step in steps]
+        sentences = [part for text in texts for part in re.split(r"(?<=[.;])\s+", text)]
+        found += [each for each in sentences if _OF_CUDA.search(each) and not _SAID.search(each)]
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
-     ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False)],
+     ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
+     ("a newer cudnn", True), ("torch2.8 and cu12 in its name", True),
+     ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:
     assert bool(_OF_CUDA.search(text)) is bad

@@ -186,7 +186,7 @@ def timed(folder: Path, accident: str = "") -> dict[Backend, SmokeCell]:
     return {cell.backend: cell for cell in found.cells}
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_a_compiled_backward_that_gives_its_buffers_away_is_timed(tmp_path: Path) -> None:
     for cell in timed(tmp_path).values():
         assert [note for note in cell.notes if note.startswith("not timed")] == []

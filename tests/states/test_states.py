@@ -147,7 +147,7 @@ def distinct_states(space: Space, doctor: Doctor, part: int) -> list[State]:
 
 
 @THOUSAND
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned(every=4)
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_distinct_states_end_clean_and_so_do_their_commands(

@@ -30,7 +30,7 @@ def test_a_line_and_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_this_interpreter_tells_what_is_known(tmp_path: Any) -> None:
     import sys  # noqa: PLC0415
 

@@ -38,6 +38,7 @@ def guilty(document: dict[str, Any]) -> list[tuple[Any, ...]]:
     return routes.named(document)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     "way",
     [
@@ -78,6 +79,7 @@ def test_two_ranks_with_ddp(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("way", routes.WRAPPED[1:])  # of DDP there are ranks above
 def test_ranks_whose_model_is_wrapped(tmp_path: Path, way: str) -> None:
     run, document = traced(

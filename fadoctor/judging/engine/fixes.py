@@ -14,7 +14,7 @@ from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.settings import setting_steps
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.judging.engine.vendors import AMD, foreign_words, is_amd_alone, suits
-from fadoctor.model.fact import Absent
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.packages import package_of
 from fadoctor.model.rule import with_rows
@@ -87,15 +87,23 @@ def removes_the_absent(fix: Fix, environment: Environment) -> bool:
     """Return whether all that a fix does is to remove packages that are not installed."""
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
     removes = [step for step in does if step.kind is StepKind.UNINSTALL]
+    items = [item for step in removes for item in step.items]
     return (
         bool(removes)
         and removes == does
+        and not any(_is_listed(environment, item) for item in items)
         and all(
             isinstance(environment.facts.get(f"{package_of(item)}.version"), Absent)
-            for step in removes
-            for item in step.items
+            for item in items
         )
     )
+
+
+def _is_listed(environment: Environment, distribution: str) -> bool:
+    """Return whether a distribution is in the list of what is installed."""
+    listed = environment.facts.get("packages.installed")
+    found = listed.value if isinstance(listed, Known) else None
+    return isinstance(found, dict) and distribution in found
 
 
 def begun(fixes: Iterable[Fix]) -> tuple[Fix, ...]:

@@ -24,6 +24,7 @@ from fadoctor.judging.engine.fixes import (
     texts_of,
     written,
 )
+from fadoctor.judging.engine.log_form import as_the_log_writes
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
@@ -49,6 +50,7 @@ CHOICES = 4
 _OR = "Or "
 # flash-attn, flash_attn_2_cuda, FlashAttention, FA2
 _FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
+_ERROR = compiled(r"\b[A-Z]\w{0,60}(?:Error|Exception)\b")
 
 
 class _Sorted:
@@ -118,10 +120,11 @@ def possible_fixes(
 
     `log`: the lines that were read. What they show to be tried already comes last, and says so;
     before it comes what depends on packages that the log does not name. `said`: those lines with
-    which the program fails; what stands in them is its own advice. `without`: ids of fixes that
-    are left out.
+    which the program fails; what stands in them is its own advice, except for the words that a
+    person writes in front of the error. `without`: ids of fixes that are left out.
     """
-    found = _Sorted(scope, log, tuple(line for line in log if line not in said))
+    own = tuple(_before_the_error(line) if line in said else line for line in log)
+    found = _Sorted(scope, log, tuple(filter(None, own)))
     for template in scope.rule.fixes:
         if template.id not in without:
             found.put(template)
@@ -133,7 +136,13 @@ def possible_fixes(
     for each in (*sure, *rest, *found.tried):
         # What differs only by a fact that nobody knows reads alike.
         by_title.setdefault(each.title.removeprefix(_OR).casefold(), each)
-    return begun(tuple(by_title.values()))
+    return begun(tuple(as_the_log_writes(each, log) for each in by_title.values()))
+
+
+def _before_the_error(line: str) -> str:
+    """Return what stands in a line in front of the error that it quotes."""
+    error = _ERROR.search(line)
+    return line[: error.start()] if error else ""
 
 
 def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:

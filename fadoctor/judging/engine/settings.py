@@ -27,6 +27,8 @@ OWN_OPTIONS = (
 )
 """What is said of a program that a log does not name."""
 
+SDPA = "sdpa"
+
 LIBRARY = SETTINGS[0]
 """The one framework whose line helps there: its code is called by programs without a name."""
 
@@ -44,7 +46,7 @@ def setting_steps(
     """
     at_work = frameworks_at_work(environment, matrix, shown)
     is_unnamed = not at_work and environment.target.kind == OF_A_LOG
-    if is_unnamed and "attention" in wanted:
+    if is_unnamed and wanted.get("attention") == SDPA:
         yield Step(StepKind.ADVICE, OWN_OPTIONS)
     for name in at_work or ((LIBRARY,) if is_unnamed else _installable(matrix)):
         label = fact_text(_cell(matrix, "frameworks", "label", framework=name), name)

@@ -1,4 +1,4 @@
-"""The Python that runs the program of a log, as a command: its paths on Windows tell it."""
+"""The Python that runs the program of a log, as a command: its paths tell it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,19 @@ _TOLD = compiled(
     r"(?:(?i:executable)\W{1,6}|^\W{0,2}venv \"|(?i:python):? {1,4}\"?)"
     r"(?P<python>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){1,9}[Pp]ython3?\.exe)"
 )
+# /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
+_PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
 _VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
 _BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
 _CONDA = compiled(r"(?i)conda|[\\/]envs[\\/]|mamba|installer_files")
 _ROAMING = compiled(r"(?i)[\\/]roaming[\\/]|windowsapps")
 _PLAIN = compiled(r"[\w:.\\-]{1,300}")
+
+
+def own_pip(lines: Sequence[str]) -> str:
+    """Return how pip of a program is started that pipx installed, "" where a log shows none."""
+    programs = {own["program"] for line in lines for own in _PIPX.finditer(line)}
+    return f"pipx runpip {programs.pop()}" if len(programs) == 1 else ""
 
 
 def own_python(lines: Sequence[str]) -> str:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _CMD = compiled(r"^(?:\([^()\n]{1,60}\) ?)?[A-Za-z]:\\[^<>|\"\n]{0,200}>(?:\S| \S|$)")
 # PS C:\work> python train.py
 _POWERSHELL = compiled(r"(?:^|\) ?)PS [A-Za-z]:\\|\$env:\w")
-# run_nvidia_gpu.bat | webui-user.bat
-_LAUNCHER = compiled(r"(?i)\b[\w-]{2,40}\.bat\b|^press any key to continue")
+# run_nvidia_gpu.bat | webui-user.bat | I set it in cmd | from the command prompt
+_LAUNCHER = compiled(
+    r"(?i)\b[\w-]{2,40}\.bat\b|^press any key to continue"
+    r"|\b(?:in|into|from|using|via) (?:the |a |my )?(?:windows )?(?:cmd|command prompt)\b"
+)
 _IS_POWERSHELL = "$env:"
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
-from fadoctor.judging.explain.own_python import own_python
+from fadoctor.judging.explain.own_python import own_pip, own_python
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -32,6 +32,7 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
+_APT = "sudo apt install "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
@@ -47,6 +48,10 @@ class Situation(msgspec.Struct, frozen=True):
     drivers: str = ""
     title: str = ""
     instead: str = ""
+    installer: str = ""
+    """How a package of the system is installed here."""
+    renames: tuple[str, ...] = ()
+    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
@@ -59,16 +64,33 @@ class Situation(msgspec.Struct, frozen=True):
         return any(stands(word, text) for word in self.own)
 
     def started(self, fix: Fix) -> Fix:
-        """Return a fix with pip as it is started here."""
-        if not self.pip:
+        """Return a fix with pip, and the system's installer, as they are started here."""
+        if not self.pip and not self.installer:
             return fix
+        texts = [self._command(step) for step in fix.steps]
         steps = tuple(
-            msgspec.structs.replace(step, text=f"{self.pip} {step.text.removeprefix(_PIP)}")
-            if step.kind in _STARTED and step.text.startswith(_PIP)
-            else step
-            for step in fix.steps
+            step if text == step.text else msgspec.structs.replace(step, text=text)
+            for step, text in zip(fix.steps, texts, strict=True)
         )
         return msgspec.structs.replace(fix, steps=steps)
+
+    def _command(self, step: Step) -> str:
+        if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
+            return f"{self.pip} {step.text.removeprefix(_PIP)}"
+        if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
+            names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
+            return f"{self.installer} {' '.join(names)}" if all(names) else step.text
+        return step.text
+
+    def _renamed(self, name: str) -> str:
+        """Return what a package of Debian is called here, "" where the table does not say."""
+        for each in self.renames:
+            theirs, _, ours = each.partition("=")
+            if name == theirs:
+                return ours
+            if theirs.startswith("-") and name.endswith(theirs):
+                return name.removesuffix(theirs) + ours
+        return ""
 
     def told(self, fix: Fix) -> str:
         """Return what is to be known here beside a fix, "" where nothing is."""
@@ -96,8 +118,8 @@ def situations(
     folded = text.casefold()
     system = environment.facts.get("host.os")
     shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
-    python = "" if any(each.pip for each in shown) else own_python(text.splitlines())
-    return (*shown, _of_own_python(python)) if python else shown
+    pip = "" if any(each.pip for each in shown) else _own_pip(text.splitlines())
+    return (*shown, _of_own_pip(pip)) if pip else shown
 
 
 def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
@@ -115,8 +137,13 @@ def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...
     return (_instead(said), *placed) if said is not None else placed or offered
 
 
-def _of_own_python(python: str) -> Situation:
-    pip = f"{python} -m pip"
+def _own_pip(lines: Sequence[str]) -> str:
+    """Return how pip is started beside the program of a log, "" where its paths do not say."""
+    python = own_python(lines)
+    return own_pip(lines) or (f"{python} -m pip" if python else "")
+
+
+def _of_own_pip(pip: str) -> Situation:
     return Situation(OWN_PYTHON, pip=pip, installs=f"pip of this program: {pip}.")
 
 
@@ -154,11 +181,12 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
 
 
 def _situation(row: Row) -> Situation:
-    texts = ("pip", "installs", "drivers", "title", "instead")
+    texts = ("pip", "installs", "drivers", "title", "instead", "installer")
     return Situation(
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),
         tuple(cell_words(row.get("own"))),
+        renames=tuple(cell_words(row.get("renames"))),
         **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
     )
 

@@ -87,7 +87,7 @@ class Vendor:
             if self.name not in ("", vendor)
             for name in cell_words(each.get("pypi"))
         )
-        row = words.get(self.name, {})
+        row = _of_package(self.name, text, tables) or words.get(self.name, {})
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
         questions = tables["questions"].rows if "questions" in tables else ()
         self._question = next((each for each in questions if each["about"] == "vendor"), None)
@@ -117,6 +117,13 @@ class Vendor:
             return ()
         title, text = self._said
         return (Fix("of-this-vendor", title, Safety.SAFE, (Step(StepKind.ADVICE, text),)),)
+
+
+def _of_package(vendor: str, text: str, tables: Mapping[str, Table]) -> Mapping[str, object] | None:
+    """Return what is said of the first package of the table that a text names."""
+    rows = tables["vendor-packages"].rows if "vendor-packages" in tables else ()
+    own = (row for row in rows if row["vendor"] == vendor)
+    return next((row for row in own if compiled(str(row["words"])).search(text)), None)
 
 
 def installs(fix: Fix, packages: Collection[str]) -> bool:

@@ -85,7 +85,8 @@ class NameTables:
             found["other"] = f"{package['package']}>={before[0]},<={before[1]}"
         elif not isinstance(given.cell("never"), Known) and (first or last or beyond):
             low, high = first or str(package["first"]), last or str(package["last"])
-            found["other"] = f"{package['package']}>={low},<={high}"
+            top = "" if last else _next_major(first, high)
+            found["other"] = f"{package['package']}>={low},{top or f'<={high}'}"
         elif not isinstance(given.cell("never"), Known):
             found["mixed"] = True  # all releases have it
         return found
@@ -294,6 +295,16 @@ def _beside(package: Row, edge: str, step: int) -> tuple[str, list[str]]:
 
 def _within(version: str, package: Row, column: str = "last") -> bool:
     return _is_between(version, str(package["first"]), _end(package, column))
+
+
+def _next_major(low: str, high: str) -> str:
+    """Return the end of the first major release where others follow.
+
+    What was written for a name that came in one major release rarely fits the next.
+    """
+    first, last = parse_version(low), parse_version(high)
+    is_later = first is not None and last is not None and last.major > first.major
+    return f"<{first.major + 1}" if first is not None and is_later else ""
 
 
 def _was_passed_over(version: str, package: Row) -> bool:

@@ -269,6 +269,8 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
         return company.newest(each.distribution, f">={here.partition('+')[0]}")
+    if any(asker == each.distribution for asker, _ in company.problem.broken_before):
+        return None  # the installed release is among those that the bound admits, and it is broken
     return follow(package_of(each.distribution, each.distribution), here)
 
 

@@ -12,6 +12,7 @@ from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Evidence, Severity, Undecided
 from fadoctor.report.markdown import render
+from fadoctor.report.markdown_screen import SCREEN, height
 from tests.smoke.smoke_recordings import complete
 from tests.unit.judging.engine.builders import environment, shipped
 from tests.unit.report.ci.hostile import HOSTILE, finding
@@ -89,6 +90,45 @@ def test_a_cause_is_a_screen_at_most_with_all_its_subjects() -> None:
     assert len(sections) == 1
     assert "gpu\\[6\\]" in sections[0]
     assert len(sections[0].partition("<summary>Environment")[0].splitlines()) <= 40
+
+
+def test_what_does_not_fit_a_screen_is_folded_and_is_all_there() -> None:
+    """One cause took 77 lines: every way, every step and the table of each GPU stood open."""
+    fix = finding("any").fixes[0]
+    steps = tuple(structs.replace(fix.steps[0], text=f"step {number}") for number in range(30))
+    ways = tuple(
+        structs.replace(fix, id=f"way-{number}", title=f"Way {number}", steps=steps)
+        for number in range(3)
+    )
+    long = structs.replace(finding("any", text="It is too old. " * 200), fixes=ways)
+    long = structs.replace(long, title="Old", subject="gpu[0]")
+    names = ("V100", "T4", "A100", "H100", "L4", "A10")
+    facts: dict[str, Any] = {**A_V100, "gpu.count": len(names)}
+    for index, name in enumerate(names):
+        facts |= {f"gpu[{index}].{key}": A_V100[f"gpu[0].{key}"] for key in (
+            "compute_capability", "visible", "vendor")} | {f"gpu[{index}].name": name}  # fmt: skip
+    whole = diagnose(environment(complete(facts)), shipped())
+    text = render(structs.replace(whole, findings=(long,), notes=("a",) * 90))
+    assert height(text) <= SCREEN
+    for said in ("step 0", "step 29", "Way 0", "Way 2", "27 more steps", "What works on gpu"):
+        assert said in text
+    opened = text.partition("<details><summary>27 more steps")[0]
+    assert "step 0" in opened
+    assert "Way 1" not in opened
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_what_fits_a_screen_stays_open() -> None:
+    text = render(structs.replace(report(), findings=()))
+    assert "<summary>What works on" not in text
+    assert "| fa2 |" in text
+
+
+def test_a_folded_block_is_one_line_and_a_long_sentence_several() -> None:
+    assert height("a") == 2
+    assert height("a " * 120) == 4
+    assert height("<details><summary>a</summary>\n\nb\n\n</details>") == 2
+    assert height(f"````sh\n{'a' * 300}\n```\n````") == 4
 
 
 def test_what_stayed_open_is_told_by_reason() -> None:

@@ -22,13 +22,17 @@ BLACKWELL = {"gpu[0].compute_capability": "12.0", "gpu.compute_capability": "12.
 
 
 def of_text(
-    facts: dict[str, Any], *fixes: dict[str, Any], log: tuple[str, ...] = (), **keys: Any
+    facts: dict[str, Any],
+    *fixes: dict[str, Any],
+    log: tuple[str, ...] = (),
+    said: tuple[str, ...] = (),
+    **keys: Any,
 ) -> tuple[Fix, ...]:
     """Return what is said of fixes by what a text names."""
     known: dict[str, Fact] = {name: Known(value, "a log") for name, value in facts.items()}
     world = Environment("0", Target(OF_A_LOG, "log", "test"), known)
     matrix = Matrix(load_knowledge().tables)
-    return possible_fixes(Scope(world, matrix, rule(fixes=list(fixes), **keys), {}), log)
+    return possible_fixes(Scope(world, matrix, rule(fixes=list(fixes), **keys), {}), log, said)
 
 
 def a_fix(fix_id: str, step: dict[str, Any], **keys: Any) -> dict[str, Any]:
@@ -91,6 +95,17 @@ def test_what_is_proved_stands_before_questions_and_advice() -> None:
 def test_what_was_tried_is_not_asked_about() -> None:
     tried = {**INSTALL, "tried": ["einops"]}
     assert of_text(LINUX, tried, log=("pip install einops",)) == ()
+
+
+def test_what_is_set_in_the_sentence_that_quotes_the_error_was_tried() -> None:
+    """A title that names the setting and the error was read as the error alone."""
+    line = "I set attn=eager, and still get RuntimeError: no kernel here, try attn=math"
+    fixes = (
+        a_fix("eager", {"setting": "attn=eager"}),
+        a_fix("math", {"setting": "attn=math"}),
+    )
+    shown = of_text(LINUX, *fixes, log=(line,), said=(line,))
+    assert [each.id for each in shown] == ["math", "eager"]
 
 
 def test_a_fix_for_certain_words_is_shown_where_the_log_has_them() -> None:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.engine.settings import named_frameworks, setting_steps, shown_frameworks
+from fadoctor.judging.engine.settings import (
+    OWN_OPTIONS,
+    named_frameworks,
+    setting_steps,
+    shown_frameworks,
+)
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
@@ -43,6 +48,17 @@ def test_a_text_without_a_release_gets_the_words_of_all() -> None:
     ]
     assert lines(kind=OF_A_LOG)[-1].endswith('"sdpa", torch_dtype=torch.float16')
     assert lines(kind=OF_A_LOG, transformers__version="4.57.1")[-1].endswith(" dtype=torch.float16")
+
+
+def test_options_of_a_program_are_advised_for_torchs_attention_alone() -> None:
+    """Who was told to turn flash attention on was told to choose torch's own first."""
+    world = Environment("0", Target(OF_A_LOG, "test", "test"), {})
+    told = {
+        name: [step.text for step in setting_steps({"attention": name}, world, MATRIX, ())]
+        for name in ("sdpa", "fa2", "eager")
+    }
+    assert [OWN_OPTIONS in texts for texts in told.values()] == [True, False, False]
+    assert all(told.values())
 
 
 def test_an_option_of_its_own_names_a_framework() -> None:

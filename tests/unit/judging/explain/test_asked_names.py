@@ -29,6 +29,7 @@ GIVEN_CELLS: dict[str, Any] = dict.fromkeys(("first", "last", "earlier", "never"
 GIVEN: list[dict[str, Any]] = [
     {"name": "Gone", "last": "4.57.6"},
     {"name": "New", "first": "5.1.0"},
+    {"name": "Earlier", "first": "4.51.0"},
     {"name": "Between", "first": "4.40.0", "last": "4.50.0", "earlier": "4.36.0 to 4.37.2"},
     {"name": "Always Asked"},
     {"name": "Never", "never": True},
@@ -104,6 +105,12 @@ def test_a_name_that_came_later() -> None:
     found = facts("New", frame("trl"), transformers="4.57.1")
     assert found["told"].startswith("transformers has it since 5.1.0; 4.57.1 is installed.")
     assert (found["way"], found["other"]) == ("new", "transformers>=5.1.0,<=5.23.0")
+
+
+def test_a_name_that_came_later_does_not_ask_for_the_next_major_release() -> None:
+    """The newest transformers lacks other names of a program that was written for 4.51."""
+    found = facts("Earlier", frame("verl"), transformers="4.46.1")
+    assert (found["way"], found["other"]) == ("new", "transformers>=4.51.0,<5")
 
 
 def test_a_name_that_came_and_went() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,13 @@ import pytest
 import yaml
 
 from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.report.markdown import alike, render
+from fadoctor.report.markdown_screen import SCREEN, height
+from fadoctor.sources.logs.cleaning import Line
 
 if TYPE_CHECKING:
+    from fadoctor.model.explanation import Explanation
     from fadoctor.model.rule import Knowledge
 
 TEXTS: dict[str, list[str]] = yaml.safe_load(
@@ -26,6 +32,22 @@ def test_the_first_fix_is_for_this_text(knowledge: Knowledge, wanted: str, text:
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     first = report.findings[0]
     assert f"{first.rule_id} {first.fixes[0].id}" == wanted
+    assert height(render(report)) <= SCREEN * len(alike(report.findings))
+    if Vendor([Line(1, text, "")], knowledge).name == "amd":
+        assert of_cuda(report) == []
+
+
+# download.pytorch.org/whl/cu128 | nvidia-cudnn-cu12 | FLASHINFER
+OF_CUDA = re.compile(
+    r"whl/(?:nightly/)?cu\d|\bcu1[1-3]\d?\b|\bnvcc\b|CUDA_HOME|nvidia-(?!smi)|(?i:flashinfer)"
+)
+
+
+def of_cuda(report: Explanation) -> list[str]:
+    """Return the steps that install or call something of CUDA, advice included."""
+    steps = [each for found in report.findings for fix in found.fixes for each in fix.steps]
+    texts = [f"{step.text} {' '.join(step.items)} {step.index}" for step in steps]
+    return [text for text in texts if OF_CUDA.search(text)]
 
 
 def test_each_fix_for_certain_words_has_a_text(knowledge: Knowledge) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.own_python import own_python
+from fadoctor.judging.explain.own_python import own_pip, own_python
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -32,6 +32,19 @@ if TYPE_CHECKING:
 )  # fmt: skip
 def test_what_paths_show(lines: list[str], python: str) -> None:
     assert own_python(lines) == python
+
+
+@pytest.mark.parametrize(
+    ("lines", "pip"),
+    [
+        (["/home/a/.local/pipx/venvs/scribe/lib/python3.10/x.py"], "pipx runpip scribe"),
+        ([r"C:\Users\a\pipx\venvs\scribe\Lib\site-packages\x.py"], "pipx runpip scribe"),
+        (["/pipx/venvs/one/lib/x.py", "/pipx/venvs/two/lib/x.py"], ""),
+        (["/opt/venvs/scribe/lib/python3.10/x.py"], ""),
+    ],
+)
+def test_what_pipx_installed_is_reached_through_it(lines: list[str], pip: str) -> None:
+    assert own_pip(lines) == pip
 
 
 def test_commands_start_it(knowledge: Knowledge) -> None:

@@ -14,6 +14,8 @@ from fadoctor.model.fix import Fix, Safety, Step, StepKind
         (["D:\\ai>python main.py"], True),
         (["(venv) C:\\work>pip install torch"], True),
         (["I start run_nvidia_gpu.bat"], True),
+        (["all of it was set in cmd before"], True),
+        (["the cmd of the container is empty"], False),
         (["(base) PS C:\\work> python train.py", "start.bat"], False),
         (["$env:CC = 'cl.exe'", "D:\\ai>python main.py"], False),
         (['  File "D:\\ai\\main.py", line 3, in <module>'], False),

@@ -22,10 +22,13 @@ LINES = {
     "in-jetson": "This is a Jetson Orin Nano",
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
+    "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
     "other-launcher": "InvokeAI 6.2 on Linux",
+    "pinokio": "I installed Wan by Pinokio",
+    "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
 }
@@ -108,3 +111,20 @@ def test_a_question_does_not_come_before_what_helps_there() -> None:
     fixes = suiting([_fix("sudo modprobe nvidia"), asked], [WSL])
     assert [fix.title for fix in fixes] == ["For WSL", asked.title]
     assert suiting([asked], [WSL]) == (asked,)
+
+
+@pytest.mark.parametrize(
+    ("apt", "here"),
+    [
+        ("sudo apt install python3.12-dev", "sudo dnf install python3.12-devel"),
+        ("sudo apt install build-essential", "sudo dnf install gcc-c++"),
+        ("sudo apt install libsndfile1", "sudo apt install libsndfile1"),
+    ],
+)
+def test_packages_of_the_system_have_its_own_names(apt: str, here: str) -> None:
+    matrix = Matrix(load_knowledge().tables)
+    lines = ("a venv on Rocky Linux 9",)
+    said = facts_of((Line(1, lines[0], ""),), "a.txt", matrix)
+    found = situations(lines, said.environment, matrix.tables)
+    (placed,) = suiting([_fix(apt, kind=StepKind.SYSTEM)], found)
+    assert placed.steps[0].text == here

@@ -36,6 +36,11 @@ def explained(knowledge: Knowledge, log: str) -> Explanation:
         ("AMD Radeon RX 7900 XTX", "amd"),
         ("I have an AMD GPU, and torch is not compiled with CUDA", "amd"),
         ("the AMD card is not seen", "amd"),
+        ("RuntimeError: No HIP GPUs are available", "amd"),
+        ("torch.OutOfMemoryError: HIP out of memory", "amd"),
+        ("MIOpen(HIP): Error [Compile]", "amd"),
+        ("ZLUDA device failed to pass", "amd"),
+        ("an RDNA3 card", "amd"),
         ("an AMD Ryzen 9 with 64 GB", ""),
         ("torch 2.5.1+cu124", "nvidia"),
         ("NVIDIA H100 80GB HBM3", "nvidia"),
@@ -94,6 +99,24 @@ def test_where_every_fix_is_another_vendors_something_is_said(knowledge: Knowled
     assert first.id == "of-this-vendor"
     assert "ROCm" in first.title
     assert OTHERS_FIXES in report.notes
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("sglang.launch_server on an MI300X", "setup_rocm.py"),
+        ("vllm serve on an MI300X", "wheels.vllm.ai/rocm"),
+        ("pip install sageattention==2.2.0, RX 7900 XTX", "sageattention==1.0.6"),
+        ("pip install causal-conv1d, RX 7900 XTX", "mamba-ssm"),
+        ("a package of mine, RX 7900 XTX", "The package builds CUDA code"),
+    ],
+)
+def test_where_every_fix_is_anothers_the_package_decides(
+    knowledge: Knowledge, log: str, said: str
+) -> None:
+    """A fix for NVIDIA alone was left out, and only a general sentence remained."""
+    fixes = Vendor([Line(1, log, "")], knowledge).instead()
+    assert said in fixes[0].steps[0].text
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,7 @@ def test_what_no_table_has_releases_of_is_unknown_and_not_impossible() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.thinned(every=4)
 @pytest.mark.parametrize("gpu", [V100, T4, A100_580, H100_580, B200])
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_wish_is_passed_over(package: str, gpu: tuple[str, str, str]) -> None:

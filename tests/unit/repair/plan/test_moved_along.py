@@ -151,3 +151,18 @@ def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
         "numpy<2.3,>=1.24"
     ]
     assert found.replaced == 0
+
+
+def test_a_package_that_is_broken_does_not_move_to_a_release_of_no_table() -> None:
+    """Its bound admitted the very release that is broken, and the plan said that all is well."""
+    there = with_package(start("torch 2.11", H100), "flash_attn", "2.8.3")
+    installed = dict(there.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    installed |= {"lm-suite": "0.9.4", "deepspeed": "0.17.6"}
+    facts = {**there.facts, "packages.installed": Known(installed, "test")}
+    there = msgspec.structs.replace(there, facts=facts)
+    asks = {"flash-attn": "==2.8.3"}
+    whole = plan(there, want=("flash-attn<2.8.3",), requirements={"lm-suite": asks})
+    assert changed(whole)["lm-suite"] == "what the installer finds"
+    asks |= {"deepspeed": "==0.18.6"}
+    broken = plan(there, want=("flash-attn<2.8.3",), requirements={"lm-suite": asks})
+    assert "lm-suite" not in changed(broken)

@@ -51,6 +51,7 @@ def by_pip(house: Path, *asked: str) -> dict[str, str]:
 
 
 @pytest.mark.long
+@pytest.mark.thinned
 @pytest.mark.skipif(PIP is None, reason="pip is not here")
 @pytest.mark.parametrize(
     "asked",
