@@ -41,6 +41,9 @@ ON_AMD = environment({
 _OF_CUDA = re.compile(
     r"whl/(?:nightly/)?cu\d|\bcu1[1-3]\d?\b|\bnvcc\b|CUDA_HOME|\bnvidia-(?!smi)[\w-]+|\bflashinfer\b|\bFLASHINFER\b"
     r"|\bsgl[-_]kernel\b|\bcuda-(?:toolkit|compat)\b|TORCH_CUDA_ARCH_LIST|(?<!torch\.backends\.)\bcudnn\b"
+    # the wheel with your torch and CUDA | the index of that CUDA | built for the wheel's CUDA
+    r"|torch(?: and|,) CUDA\b|\bof (?:that|your|an? (?:older )?)\s?CUDA\b"
+    r"|\b(?:wheel|toolkit|torch)'s CUDA\b"
 )
 _SAID = re.compile(r"(?i:nvidia)|\bCUDA \d|for CUDA|with CUDA")
 
@@ -106,7 +109,9 @@ def test_no_step_for_a_log_of_amd_needs_cuda() -> None:
     ("text", "bad"),
     [("--index-url https://download.pytorch.org/whl/cu128", True), ("nvidia-cudnn-cu12", True),
      ("flashinfer-python", True), ("bitsandbytes", False), ("nvidia-smi", False),
-     ("a newer cudnn", True), ("torch2.8 and cu12 in its name", True),
+     ("a newer cudnn", True), ("the index of that CUDA", True),
+     ("this torch, CUDA and Python", True),
+     ("torch2.8 and cu12 in its name", True),
      ("torch.backends.cudnn.enabled = False", False)],
 )  # fmt: skip
 def test_the_property_sees(text: str, *, bad: bool) -> None:

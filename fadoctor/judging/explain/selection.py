@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.companions import are_used, with_companions
-from fadoctor.judging.explain.shells import for_cmd, is_cmd
+from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.vendor import Vendor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fadoctor.judging.engine.scope import Scope
     from fadoctor.judging.explain.situations import Situation
@@ -56,8 +56,10 @@ class FixSelection:
         return self._said is not None and are_used(self._texts)
 
     @cached_property
-    def _is_cmd(self) -> bool:
-        return self._said is not None and is_cmd(self._texts)
+    def _in_shell(self) -> Callable[[Fix], Fix]:
+        if self._said is None or is_powershell(self._texts):
+            return _as_it_is
+        return for_cmd if is_cmd(self._texts) else for_either
 
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
@@ -75,8 +77,12 @@ class FixSelection:
             with_companions(fix, scope.matrix, used=used, labelled=labelled) for fix in whole
         )
         here = suiting(whole, self._here)
-        return begun(map(for_cmd, here) if self._is_cmd else here)
+        return begun(map(self._in_shell, here))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _as_it_is(fix: Fix) -> Fix:
+    return fix

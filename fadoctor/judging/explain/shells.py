@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fix import StepKind
+from fadoctor.model.fix import Step, StepKind
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.windows_command import cmd_set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fadoctor.model.fix import Fix, Step
+    from fadoctor.model.fix import Fix
 
 # D:\ComfyUI>.\python_embeded\python.exe -s main.py | (venv) C:\work>pip install torch
 _CMD = compiled(r"^(?:\([^()\n]{1,60}\) ?)?[A-Za-z]:\\[^<>|\"\n]{0,200}>(?:\S| \S|$)")
@@ -33,10 +33,26 @@ def is_cmd(lines: Sequence[str]) -> bool:
     return shown and not any(map(_POWERSHELL.search, lines))
 
 
+def is_powershell(lines: Sequence[str]) -> bool:
+    """Return whether a log shows PowerShell's prompt or one of its variables."""
+    return any(map(_POWERSHELL.search, lines))
+
+
+def for_either(fix: Fix) -> Fix:
+    """Return a fix that says beside PowerShell's lines what cmd takes: a log shows no shell."""
+    steps = tuple(step for each in fix.steps for step in _both(each))
+    return fix if len(steps) == len(fix.steps) else msgspec.structs.replace(fix, steps=steps)
+
+
 def for_cmd(fix: Fix) -> Fix:
     """Return a fix whose lines that set variables are those of cmd, where they are PowerShell's."""
     steps = tuple(map(_said, fix.steps))
     return fix if steps == fix.steps else msgspec.structs.replace(fix, steps=steps)
+
+
+def _both(step: Step) -> tuple[Step, ...]:
+    cmd = _said(step)
+    return (step,) if cmd is step else (step, Step(StepKind.ADVICE, f"In cmd: {cmd.text}"))
 
 
 def _said(step: Step) -> Step:

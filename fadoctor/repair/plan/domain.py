@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model import packages
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.packages import (
@@ -248,6 +248,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     match package:
         case packages.TORCH:
             found = [c for c in candidates.torch(environment) if not _breaks_kept(problem, c)]
+            found = [c for c in found if not is_older(c.version, problem.oldest_torch)]
         case packages.TRITON:
             found = list(candidates.triton(environment))
         case packages.FLASH_ATTN:

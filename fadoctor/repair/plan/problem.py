@@ -1,6 +1,6 @@
 """One planning problem: the environment, the wishes, and what may be chosen for each package."""
 
-# Circles with `domain`, `broken_requirements`, `follow_ups`, `compatible_newest` and
+# Circles with `domain`, `broken_requirements`, `far_back`, `follow_ups`, `compatible_newest` and
 # `hub_preconditions`, by types alone: each is a part of the problem, and is handed it.
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from fadoctor.repair.plan.broken_requirements import Quarrels
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.contract_state import contract_packages
 from fadoctor.repair.plan.domain import decided_in_order, domain, packages_of
+from fadoctor.repair.plan.far_back import oldest_torch
 from fadoctor.repair.plan.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.repair.plan.left_unmet import LeftUnmet, other_askers
@@ -127,6 +128,7 @@ class Problem:
         )
         self.computes = any(backend is Backend.SDPA_MATH for _, backend, _ in self.worked)
         """Whether the torch that is here computes on one of the GPUs."""
+        self.oldest_torch = oldest_torch(self, base.findings)
         self.gpus = visible_gpus(environment)
         self.can_work = frozenset(
             (gpu, backend) for gpu, backend in wishes.cells if may_work(self.kernels, backend, gpu)

@@ -8,7 +8,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
-from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED
+from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, VLLM
 from fadoctor.repair.plan.candidates import WINDOWS
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 _COMMUNITY = "flash-attn-wheels-community"
 _URLS = "flash-attn-wheel-urls"
 
+_SERVERS = (VLLM, SGLANG)
+"""Frameworks whose tables say on which GPUs they start: such as ``vllm-minimum``."""
+
+_ON_A_MAC = (
+    "torch's own attention works on macOS, on Apple's GPU (device mps), too: "
+    'transformers takes attn_implementation="sdpa"'
+)
+
 _IN_WSL = "linux_x86_64"
 """The platform whose files Windows runs in its subsystem for Linux."""
 
@@ -32,25 +40,26 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
     if not proof.missed:
         return
+    platform = problem.platform
     yield from _unknown_releases(problem)
     yield from _by_string_abi(problem)
     without_files = tuple(_no_files(problem))
     yield from without_files
+    yield from _older_gpu(problem)
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         yield from () if without_files else _without_gpu(problem)
+        if platform.startswith("macosx") and not {*_SERVERS}.isdisjoint(problem.wishes.asked):
+            yield _ON_A_MAC
         return
-    platform = problem.platform
     if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
         yield from _on_amd(problem)
-    if problem.is_without_gpu:
+    if platform.startswith("macosx"):
+        yield "packages for FlashAttention need CUDA, which macOS does not have"
+        yield _ON_A_MAC
+    elif problem.is_without_gpu:
         yield (
             "packages for FlashAttention compute on GPUs alone; torch's own attention works on a "
             'CPU: transformers takes attn_implementation="sdpa"'
-        )
-    elif platform.startswith("macosx"):
-        yield (
-            "packages for FlashAttention need CUDA, which macOS does not have; torch's own "
-            'attention works there: transformers takes attn_implementation="sdpa"'
         )
     elif platform.startswith("win"):
         yield (
@@ -101,6 +110,36 @@ def _without_gpu(problem: Problem) -> Iterator[str]:
         if problem.needs_gpu(package):
             name = PACKAGES[package][0]
             yield f"{name} needs a GPU: to plan for another machine, name its GPU with --gpu"
+
+
+def _older_gpu(problem: Problem) -> Iterator[str]:
+    """Yield which frameworks that were asked for start on no GPU that is here, and what does."""
+    if problem.is_foreign or not problem.gpus:
+        return
+    fact = problem.environment.fact
+    here = {fact_text(fact(f"{gpu.subject}.compute_capability"), "") for gpu in problem.gpus}
+    for package in problem.wishes.asked if "" not in here else ():
+        floors = [least for _, least in _floors(problem, package)]
+        if floors and max(map(version_key, here)) < min(map(version_key, floors)):
+            least, found = min(floors, key=version_key), ", ".join(sorted(here))
+            yield f"{package} needs compute capability {least} or newer; the GPU here has {found}"
+            yield from (
+                f"{other}{versions} supports compute capability {found}"
+                for other in _SERVERS
+                for versions, floor in _floors(problem, other)
+                if version_key(floor) <= min(map(version_key, here))
+            )
+            yield (
+                "torch's own attention needs no server: transformers takes "
+                'attn_implementation="sdpa"'
+            )
+
+
+def _floors(problem: Problem, package: str) -> Iterator[tuple[str, str]]:
+    """Yield the lowest compute capability on which releases of a server start."""
+    if package in _SERVERS:
+        for row in problem.session.matrix.tables[f"{package}-minimum"].rows:
+            yield str(row["version"]), str(row["cc"])
 
 
 def _no_files(problem: Problem) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
@@ -19,6 +20,15 @@ SOURCE = "matrix declared-requirements: what is not met"
 _NAMES = {name for names in PACKAGES.values() for name in names}
 
 
+_NAME = re.compile(r"[\w.-]+", re.ASCII)
+
+
+def _name_of(requirement: str) -> str:
+    """Return the name that a requirement of a table begins with: to parse each costs far more."""
+    match = _NAME.match(requirement)
+    return match[0] if match else ""
+
+
 class Declared:
     """Table ``declared-requirements``; it keeps what it has looked up."""
 
@@ -28,7 +38,7 @@ class Declared:
         rows = matrix.tables["declared-requirements"].rows
         self._askers = {str(row["package"]) for row in rows}
         words = {word for row in rows for word in str(row.get("requires") or "").split()}
-        self._named = self._askers | {Requirement(word).name for word in words}
+        self._named = self._askers | {_name_of(word) for word in words}
         self._known: dict[tuple[str, str], dict[str, str]] = {}
 
     def told_of(self, pinned: Mapping[str, str]) -> dict[str, str]:

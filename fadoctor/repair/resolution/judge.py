@@ -52,7 +52,8 @@ def foresee_planned(
     """Judge an environment that manifests describe."""
     trial = try_out(environment, knowledge, _matrix(environment, knowledge), ignore)
     today = trial.today.prognosis
-    plain = foresee(trial.environment, knowledge, ignore)
+    is_judged = settled(labelled(trial.environment)) == trial.environment  # nothing is left open
+    plain = today if is_judged else foresee(trial.environment, knowledge, ignore)
     said = {each.fingerprint: each for each in (*_loose_findings(trial), *_findings(trial))}
     wording = PlanWording(environment, trial.today.versions, is_consistent=trial.is_consistent)
     findings = tuple(wording.of(each) for each in sorted(said.values(), key=order_of))

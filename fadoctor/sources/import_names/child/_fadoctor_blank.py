@@ -11,13 +11,20 @@ import re
 from functools import lru_cache
 from typing import List, NamedTuple, Tuple
 
-from fadoctor.sources.import_names.child._fadoctor_headers import Headers
+from fadoctor.sources.import_names.child._fadoctor_headers import (
+    Headers,
+    is_later,
+    without_silent,
+)
 
 KEPT_LINES = 60
 """Functions of a module that are no longer keep their bodies where they may be called at import."""
 
+NAMED_LIMIT = 200
+"""Places of a name that are looked at."""
+
 ASKED = re.compile(
-    r"is_|_is_|has_|_has|check|_check|get_.{0,40}version|.*(avail|version|support|_flag|_bool|_env)"
+    r"is_|_is_|has_|_has|_?check(?!point)|get_.{0,40}version|.*(avail|version|support|_flag|_bool|_env)"
     r"|__getattr__$"
 )
 """Names of functions that modules ask while they are imported."""
@@ -55,7 +62,7 @@ def without_bodies(source: bytes) -> bytes:
     text = b"\n" + source.replace(b"\r\n", b"\n")
     kept: List[bytes] = []
     bodies: List[_Body] = []
-    headers = Headers()
+    headers = Headers(later=is_later(text))
     done = position = 1
     header, quote = _DEF.search(text), _triple(text, 0, len(text))
     while header is not None:
@@ -91,28 +98,38 @@ def _emptied(
     if body and headers.is_needless(indent, name, parameters):
         lines = parameters.count(b"\n") + body.count(b"\n")
         return b"():...", b"\n" * lines
-    return parameters, _blank(indent, body)
+    return without_silent(parameters), _blank(indent, body)
 
 
 def _fill(kept: List[bytes], bodies: List[_Body]) -> None:
     """Put back the bodies of functions that are asked, and named where something runs."""
     running, waiting = b"".join(kept), bodies
-    least = 1  # its own header names a function in the first text, and in no body
     while running and waiting:
         later: List[_Body] = []
         found: List[bytes] = []
         for body in waiting:
-            if _is_asked(body.name) or _calls(running, body.name) > least:
+            if _is_asked(body.name) or _is_called(running, body.name):
                 kept[body.at - 1 : body.at + 1] = body.parameters, body.text
                 found.append(body.text)
             else:
                 later.append(body)
-        running, waiting, least = b"".join(found), later, 0
+        running, waiting = b"".join(found), later
 
 
-def _calls(text: bytes, name: bytes) -> int:
-    """Return how often a name may be called in a text, its own header included."""
-    return text.count(name + b"(") + text.count(name + b" (")
+def _is_called(text: bytes, name: bytes) -> bool:
+    """Return whether a name may be called in a text: not as an attribute, nor where it is made."""
+    for sign in (name + b"(", name + b" ("):
+        at = text.find(sign)
+        for _ in range(NAMED_LIMIT):
+            if at < 0:
+                break
+            before = text[at - 1 : at]
+            if not (before.isalnum() or before in (b"_", b".") or text[at - 4 : at] == b"def "):
+                return True
+            at = text.find(sign, at + 1)
+        else:
+            return True
+    return False
 
 
 def _is_asked(name: bytes) -> bool:
@@ -182,6 +199,14 @@ def _end_of_body(text: bytes, position: int, indent: int) -> int:
 
 def _after_string(text: bytes, position: int) -> int:
     """Return where the first line begins behind three quotes, in which no string is open."""
+    quote = text[position : position + 3]
+    start = text.rfind(b"\n", 0, position) + 1
+    if text[start:position].strip() in (b"", b"r"):
+        # Most are nothing but documentation: all of their lines.
+        closed = text.find(quote, position + 3)
+        end = _end_of_line(text, closed) if closed >= 0 else -1
+        if end >= 0 and not text[closed + 3 : end].strip():
+            return end + 1
     quote = b""
     while True:
         start = text.rfind(b"\n", 0, position) + 1

@@ -54,13 +54,16 @@ class Evaluator:
         """Return what an expression is."""
         if not node:
             return UNKNOWN
-        if node[0] == "c":
+        kind = node[0]
+        if kind == "c":
             return node[1]
+        if kind == "n" and not frame.outer and node[1] in frame.names:
+            return frame.names[node[1]]
         runner = self.runner  # asked very often: no function is called
         runner.steps += 1
         if runner.steps > STEP_LIMIT:
             raise ExhaustedError
-        return _KINDS[node[0]](self, node, frame)
+        return _KINDS[kind](self, node, frame)
 
     def values(self, nodes: List[Node], frame: Frame) -> List[Any]:
         """Return what several are, in order."""
@@ -142,7 +145,7 @@ class Evaluator:
 
     def keywords(self, keywords: List[Any], frame: Frame) -> Dict[str, Any]:
         """Return the keyword arguments."""
-        return {key: self.value(value, frame) for key, value in keywords}
+        return {key: self.value(value, frame) for key, value in keywords} if keywords else {}
 
     def compare(self, node: Node, frame: Frame) -> Any:
         """Tell a comparison, link by link."""

@@ -45,7 +45,7 @@ class Finder:
         portions = []
         for folder in path:
             names = self.names(folder)
-            below = os.path.join(folder, name) if name in names else ""
+            below = f"{folder}{os.sep}{name}" if name in names else ""
             if below and os.path.isdir(below):
                 inside = self.names(below)
                 if "__init__.py" in inside:

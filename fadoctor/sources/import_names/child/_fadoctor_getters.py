@@ -24,12 +24,18 @@ def given_by(runner: Runner, module: Module, name: str) -> Any:
         return NOTHING
     if name in module.getting or name.startswith("__"):
         return UNKNOWN
+    known = runner.memory.given.get((module.name, name))
+    if known is not None:
+        return known
     module.getting.add(name)
     try:
         return runner.call(getter, [name], {})
     except Raised as raised:
         if raised.broken is not None:
             raise
-        return NOTHING if raised.kind == "AttributeError" else UNKNOWN
+        found = NOTHING if raised.kind == "AttributeError" else UNKNOWN
+        if module.state == "done":
+            runner.memory.given[module.name, name] = found
+        return found
     finally:
         module.getting.discard(name)

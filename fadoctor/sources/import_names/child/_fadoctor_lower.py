@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from fadoctor.sources.import_names.child._fadoctor_blank import ASKED, without_bodies
 from fadoctor.sources.import_names.child._fadoctor_expressions import CLASS_TEXT_LIMIT, Expressions
+from fadoctor.sources.import_names.child._fadoctor_headers import is_later
 from fadoctor.sources.import_names.child._fadoctor_thin import may_ask, thin
 
 Node = List[Any]
@@ -26,12 +27,15 @@ WORD_LIMIT = 5_000
 
 def lower(source: bytes) -> Dict[str, Any]:
     """Return what a module does at import; SyntaxError and the like where it is no Python."""
-    try:
-        tree = ast.parse(without_bodies(source))
-    except SyntaxError:
-        tree = ast.parse(source)
     lowering = Lowering()
-    body = lowering.block(tree.body)
+    try:
+        body = lowering.block(ast.parse(without_bodies(source)).body)
+        is_whole = lowering.later == is_later(b"\n" + source)
+    except SyntaxError:
+        is_whole = False
+    if not is_whole:
+        lowering = Lowering()
+        body = lowering.block(ast.parse(source).body)
     lowering.fill_bodies()
     thin(body, set())
     hooks, modules = b"meta_path" in source, b"sys.modules" in source

@@ -19,6 +19,8 @@ class Memory:
 
     def __init__(self) -> None:
         self._known: Dict[Key, Any] = {}
+        self.given: Dict[Tuple[str, str], Any] = {}
+        """Module and name -> what its ``__getattr__`` gives where it raises."""
 
     def key(
         self, target: Func, module: Module, given: List[Any], named: Dict[str, Any]
@@ -45,3 +47,4 @@ class Memory:
     def forget(self) -> None:
         """Forget all: something changed that they may hang on."""
         self._known.clear()
+        self.given.clear()

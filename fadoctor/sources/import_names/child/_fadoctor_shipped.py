@@ -59,7 +59,7 @@ class Shipped:
     def find(self, distribution: str, digest: str) -> Any:
         """Return what is known under a digest; None where nothing is."""
         line = self._of(distribution)[1].get(digest)
-        return None if line is None else json.loads(line)
+        return None if line is None else json.loads(line.decode("utf-8"))
 
     def _version(self, distribution: str) -> str:
         return self.installed.get(distribution, "").partition("+")[0]

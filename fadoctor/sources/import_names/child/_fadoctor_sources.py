@@ -9,6 +9,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 from fadoctor.sources.import_names.child._fadoctor_lazy import lazy_from_files, python_files
+from fadoctor.sources.import_names.child._fadoctor_recorded import Recorded
 from fadoctor.sources.import_names.child._fadoctor_shipped import Shipped, digest_of, listing_of
 from fadoctor.sources.import_names.child._fadoctor_thin import VERSION
 
@@ -46,21 +47,28 @@ class Sources:
         """Every file that was followed."""
         self.parsed = 0
         self._kept: Dict[str, Dict[str, Any]] = {}
+        self._records: Dict[str, Recorded] = {}
         self._new: "set[str]" = set()
         self._room = ALL_LIMIT
 
     def read(self, path: str, distribution: str) -> Optional[Dict[str, Any]]:
         """Return what a file does at import; None where it is no Python that can be read."""
-        seen = _look(path)
+        seen, changed = _look_closely(path)
         self.seen[path] = seen
         kept = self._of(distribution)["files"].get(path)
         if isinstance(kept, list) and len(kept) == 3 and tuple(kept[:2]) == seen:
             code: Optional[Dict[str, Any]] = kept[2]
             return code
+        is_shipped = self.shipped.has(distribution)
+        if is_shipped:
+            digest = self._recorded(distribution).digest_of(path, seen[0], changed)
+            code = self.shipped.find(distribution, digest) if digest else None
+            if code is not None:
+                return code
         text = self._text(path, seen)
         if text is None:
             return None
-        if self.shipped.has(distribution):
+        if is_shipped:
             code = self.shipped.find(distribution, digest_of(text))
             if code is not None:
                 return code
@@ -68,6 +76,13 @@ class Sources:
         self._of(distribution)["files"][path] = [*seen, code]
         self._new.add(distribution)
         return code
+
+    def _recorded(self, distribution: str) -> Recorded:
+        found = self._records.get(distribution)
+        if found is None:
+            found = Recorded(self.records.get(distribution, ""))
+            self._records[distribution] = found
+        return found
 
     def lazy(
         self, folder: str, prefix: str, distribution: str, finder: Finder
@@ -120,7 +135,7 @@ class Sources:
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(descriptor, "rb", 0) as file:
-                return file.read(SIZE_LIMIT)
+                return file.read(seen[0] + 1)  # room for more would be made, and given back
         except (OSError, ValueError, MemoryError):
             return None
 
@@ -186,10 +201,16 @@ def _write(path: str, text: str) -> None:
 
 def _look(path: str) -> Seen:
     """Return size and time of a regular file or a folder; -1 for what is neither."""
+    return _look_closely(path)[0]
+
+
+def _look_closely(path: str) -> Tuple[Seen, int]:
+    """Return the same, and when a file was last changed in any way; nobody sets that back."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
-        return (-1, 0)
+        return (-1, 0), 0
+    changed = max(found.st_mtime_ns, found.st_ctime_ns)
     if stat.S_ISDIR(found.st_mode):
-        return (0, found.st_mtime_ns)
-    return (found.st_size if stat.S_ISREG(found.st_mode) else -1, found.st_mtime_ns)
+        return (0, found.st_mtime_ns), changed
+    return (found.st_size if stat.S_ISREG(found.st_mode) else -1, found.st_mtime_ns), changed

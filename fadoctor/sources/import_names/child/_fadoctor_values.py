@@ -196,6 +196,9 @@ class Frame:
 
     def bind(self, name: str, value: Any) -> None:
         """Bind a name."""
+        if name != "__getattr__" and not self.outer:
+            self.names[name] = value
+            return
         home = self.module.ns if name in self.outer else self.names
         home[name] = value
         if home is self.module.ns and name == "__getattr__":

@@ -37,6 +37,8 @@ STANDARD = frozenset(getattr(sys, "stdlib_module_names", ())) | _ONCE_STANDARD
 _RENAMING = frozenset(("TokenizerFast", "ImageProcessorFast"))
 """Endings that the source of a lazy module names which finds other classes for them."""
 
+_CUTE = "flash_attn.cute"
+
 MODULE_LIMIT = 6_000
 _ALWAYS = frozenset((
     "__name__", "__file__", "__path__", "__spec__", "__doc__", "__dict__", "__loader__",
@@ -58,8 +60,9 @@ class World:
         self.hooked = hooked
         """Whether modules may be found in other ways than by folders."""
         self.modules: Dict[str, Optional[Module]] = {}
-        self.imported: "set[str]" = set()
-        """Full names of modules whose import ended well, with those of their parents."""
+        self._chains: Dict[str, "tuple[Module, ...]"] = {}
+        """Modules that were found, with their parents: most are imported over and over."""
+        self._owners: Dict[str, str] = {}
         self.aliases: "set[str]" = set()
         self.changed: "set[Class]" = set()
         """Classes that somebody sets attributes of."""
@@ -68,10 +71,14 @@ class World:
 
     def distribution_of(self, name: str) -> str:
         """Return the distribution that a module belongs to."""
-        owners = list(self.table[name.partition(".")[0]]["distribution"])
-        here = [owner for owner in owners if owner in self.installed] or owners
-        special = [d for d in here[1:] if name.startswith("flash_attn.cute")]
-        return str((special or here)[0])
+        top = name.partition(".")[0]
+        part = _CUTE if name.startswith(_CUTE) else top
+        known = self._owners.get(part)
+        if known is None:
+            owners = list(self.table[top]["distribution"])
+            here = [owner for owner in owners if owner in self.installed] or owners
+            known = self._owners[part] = str((here[1:] if part == _CUTE and here[1:] else here)[0])
+        return known
 
     def version_of(self, name: str) -> str:
         """Return the version of a distribution; empty where it is not installed."""
@@ -93,6 +100,8 @@ class World:
 
     def import_(self, name: str, asker: Asker) -> Any:
         """Import a module and its parents; return the last. Raised where it is not there."""
+        if self.has(name):
+            return Mod(name)
         parts = name.split(".")
         if parts[0] in STANDARD:
             return Ext(name)
@@ -101,15 +110,24 @@ class World:
                 raise Raised("ModuleNotFoundError")
             return Ext(name)
         module: Optional[Module] = None
-        is_done = True
+        found: List[Module] = []
         for count in range(1, len(parts) + 1):
             module = self._load(".".join(parts[:count]), module, asker)
             if module is None:
                 return UNKNOWN
-            is_done = is_done and module.state == "done"
-        if is_done:
-            self.imported.add(name)
+            found.append(module)
+        self._chains[name] = tuple(found)
         return Mod(name)
+
+    def has(self, name: str) -> bool:
+        """Return whether a module was found, and neither it nor a parent failed since."""
+        chain = self._chains.get(name)
+        if chain is None:
+            return False
+        for module in chain:  # noqa: SIM110 -- asked very often: no generator is made
+            if module.failure is not None:
+                return False
+        return True
 
     def _load(self, name: str, parent: Optional[Module], asker: Asker) -> Optional[Module]:
         """Return a module after its import; None where nothing is told of it."""

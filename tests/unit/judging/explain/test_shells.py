@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.explain.shells import for_cmd, is_cmd
+from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 
 
@@ -36,3 +36,15 @@ def test_variables_as_cmd_sets_them() -> None:
     fix = Fix("a-fix", "A fix", Safety.SAFE, steps)
     texts = [step.text for step in for_cmd(fix).steps]
     assert texts == ['set "A=1" & set "B=2"', "set CC=", "Start the program again."]
+
+
+def test_both_shells_where_none_is_shown() -> None:
+    """Somebody in cmd typed PowerShell's line, and nothing was set."""
+    steps = (
+        Step(StepKind.SET, "$env:A = '1'", items=("A=1",)),
+        Step(StepKind.SYSTEM, "pip install a"),
+    )
+    texts = [step.text for step in for_either(Fix("a-fix", "A fix", Safety.SAFE, steps)).steps]
+    assert texts == ["$env:A = '1'", 'In cmd: set "A=1"', "pip install a"]
+    assert is_powershell(["(base) PS C:\\work> python train.py"])
+    assert not is_powershell(["D:\\ai>python main.py"])

@@ -63,6 +63,7 @@ def test_each_place_of_the_table_is_tried() -> None:
         "It works on my Mac, and fails on the server",
         "I call it from my Mac over ssh, on a machine with an A100",
         "macro average, a mac address, and big-mac in a list",
+        "GPUs before Ampere, such as those that are available on Google Colab",
         "It works in WSL and runs fine on Colab, my own Linux box fails",
     ],
 )

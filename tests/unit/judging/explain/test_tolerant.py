@@ -126,3 +126,13 @@ def test_the_numbers_of_a_line_stay(knowledge: Knowledge) -> None:
 def test_no_words_of_another_script_are_put_in(knowledge: Knowledge, line: str) -> None:
     report = explain(read_log(io.BytesIO(line.encode()), "a.log", knowledge), knowledge)
     assert "windows-paging-file-small" not in [each.rule_id for each in report.findings]
+
+
+def test_a_line_that_an_exact_pattern_explains_is_not_repaired(knowledge: Knowledge) -> None:
+    """Regression: the name of an exception in torch 2.0 to 2.4 became an error of CUDA itself."""
+    log = (
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 16.00 GiB. GPU 0 has a "
+        "total capacity of 79.15 GiB of which 5.30 GiB is free.\n"
+    )
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    assert [each.rule_id for each in report.findings] == ["gpu-memory-too-small"]

@@ -106,6 +106,7 @@ def test_where_every_fix_is_another_vendors_something_is_said(knowledge: Knowled
     [
         ("sglang.launch_server on an MI300X", "setup_rocm.py"),
         ("vllm serve on an MI300X", "wheels.vllm.ai/rocm"),
+        ("sglang --attention-backend flashinfer, MI300X", "--attention-backend triton"),
         ("pip install sageattention==2.2.0, RX 7900 XTX", "sageattention==1.0.6"),
         ("pip install causal-conv1d, RX 7900 XTX", "mamba-ssm"),
         ("a package of mine, RX 7900 XTX", "The package builds CUDA code"),

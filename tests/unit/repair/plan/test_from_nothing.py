@@ -214,19 +214,20 @@ def test_another_official_file_goes_before_another_torch(gpu: tuple[str, str, st
 
 
 def test_a_build_whose_list_nobody_read_is_not_replaced_for_that() -> None:
-    """torch 2.6.0+cu126: the official file for torch 2.6 and the new ABI loads beside it."""
+    """torch 2.9.0+cu129: the official file for torch 2.9 and the new ABI loads beside it."""
     environment = start("torch of another index", A100)
     facts: dict[str, Any] = {
-        "torch.version": "2.6.0+cu126", "torch.requires": {"triton": "==3.2.0"},
-        "triton.version": "3.2.0", "torchvision.version": None, "xformers.version": None,
-        "packages.installed": {"torch": "2.6.0+cu126", "triton": "3.2.0", "einops": "0.8.1"},
+        "torch.version": "2.9.0+cu129", "torch.build": "cu129", "torch.cuda": "12.9",
+        "torch.requires": {"triton": "==3.5.0"},
+        "triton.version": "3.5.0", "torchvision.version": None, "xformers.version": None,
+        "packages.installed": {"torch": "2.9.0+cu129", "triton": "3.5.0", "einops": "0.8.1"},
     }  # fmt: skip
     new = {name: fact_of(value) for name, value in facts.items()}
     environment = msgspec.structs.replace(environment, facts={**environment.facts, **new})
     found = plan(environment, want=("flash-attn",))
     assert list(changed(found)) == ["flash-attn"]
     [action] = [action for action in found.actions if action.argv]
-    assert "torch2.6cxx11abiTRUE" in action.url
+    assert "torch2.9cxx11abiTRUE" in action.url
     assert "could not be proved" in render(found)
 
 
@@ -348,6 +349,12 @@ def test_a_triton_that_nobody_asked_for_is_no_reason_for_an_older_torch() -> Non
     assert version_key(changed(found)["torch"]) >= version_key("2.5")
     assert changed(found)["torch"].endswith("+cu118")
     assert "triton-driver-too-old" in str(found.actions)
+
+
+def test_an_old_driver_gets_the_newest_torch_for_its_cuda() -> None:
+    """The builds after 2.5.1 were left out: which GPUs they have code for was in no table."""
+    found = plan(start("torch 2.11", OLD_DRIVER))
+    assert changed(found)["torch"] == "2.7.1+cu118"
 
 
 def test_a_platform_without_tables_makes_nothing_impossible() -> None:

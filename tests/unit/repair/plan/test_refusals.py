@@ -31,6 +31,28 @@ def test_macos_has_no_cuda() -> None:
     assert "third party" not in found
 
 
+def test_a_mac_is_told_of_its_own_gpu() -> None:
+    """It has no GPU that a package for attention runs on, and was told of its CPU alone."""
+    there = msgspec.structs.replace(start("torch 2.11", GPU, "3.12"), overlays=("--gpu none",))
+    gone = {"gpu.count": Known(0, "test"), "gpu.visible_count": Known(0, "test")}
+    facts = {**there.facts, **gone, "host.platform": Known("macosx_arm64", "test")}
+    found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
+    assert "mps" in " ".join(found.notes)
+    assert "works on a CPU" not in " ".join(found.notes)
+
+
+def test_a_server_for_newer_gpus_is_refused_with_the_one_that_starts() -> None:
+    old = ("Tesla V100-SXM2-16GB", "7.0", "580.65.06")
+    found = plan(start("empty", old, "3.11"), want=("sglang",))
+    told = " ".join(found.notes)
+    assert not found.changes
+    assert "sglang needs compute capability 7.5 or newer; the GPU here has 7.0" in told
+    assert "vllm<0.20 supports compute capability 7.0" in told
+    assert "needs compute" not in " ".join(
+        plan(start("empty", GPU, "3.11"), want=("sglang",)).notes
+    )
+
+
 def test_what_can_be_planned_needs_no_word() -> None:
     assert "sdpa" not in notes("linux_x86_64")
     assert "sdpa" not in notes("win_amd64", "transformers")
@@ -97,6 +119,7 @@ def test_without_a_gpu_a_framework_that_needs_one_replaces_no_torch(name: str) -
 def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> None:
     found = notes("macosx_arm64", "vllm")
     assert "no known release of vllm has a prebuilt wheel for macosx_arm64" in found
+    assert 'attn_implementation="sdpa"' in found
     assert "--gpu" not in found
     assert "WSL" not in found
     assert "win_amd64; those for linux_x86_64 run in WSL 2" in notes("win_amd64", "vllm")
