@@ -186,8 +186,8 @@ def test_a_driver_is_not_all_that_is_open_where_the_code_of_torch_is_unknown(
 ) -> None:
     """It was "supports this GPU; add --driver" for a build whose list of GPUs no table has."""
     (tmp_path / "Dockerfile").write_text(
-        "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\n"
-        "RUN pip install torch==2.7.1 --index-url https://download.pytorch.org/whl/cu118\n"
+        "FROM nvidia/cuda:12.9.0-devel-ubuntu22.04\n"
+        "RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu129\n"
         "RUN pip install flash-attn==2.8.3 --no-build-isolation\n"
     )
     base = ("check", "--requirements", str(tmp_path / "Dockerfile"), "--gpu")
