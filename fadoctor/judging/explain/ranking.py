@@ -105,9 +105,8 @@ def rank_causes(
         is_quiet = all(_is_note(each) for each in best.values())
         known = tolerant if is_quiet else None
         shown = {each.failure.line_at(each.match.start).number for each in best.values()}
-        for whole, match in repaired_matches(_pasted(found), matcher, known):
-            if whole.line_at(match.start).number not in shown:  # which is no misspelt line
-                _take_all(best, [(match, False)], whole, found)
+        for whole, match in repaired_matches(_pasted(found), matcher, known, shown):
+            _take_all(best, [(match, False)], whole, found)
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
     causes = _under_their_roots(causes)
     last = last_exception(found)

@@ -11,7 +11,7 @@ from fadoctor.sources.logs.messages import Failure
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
     from fadoctor.judging.explain.tolerant import Tolerant
@@ -42,12 +42,16 @@ _OF_PYTHON = (
 
 
 def repaired_matches(
-    lines: list[Line], matcher: Matcher, tolerant: Callable[[], Tolerant] | None
+    lines: list[Line],
+    matcher: Matcher,
+    tolerant: Callable[[], Tolerant] | None,
+    shown: Container[int] = (),
 ) -> Iterator[tuple[Failure, SymptomMatch]]:
     """Yield the matches that one repaired line makes possible, where words were put in with doubt.
 
     Without wordings only words that stand there twice are repaired. Messages of Python itself lose
-    nothing of what they say with one of their own words.
+    nothing of what they say with one of their own words. `shown`: numbers of lines that a wording
+    explains as they are; another wording is no likelier meant.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
@@ -55,6 +59,8 @@ def repaired_matches(
     for whole in (*_once(lines), *as_printed):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, start, end in _meant(lines, tolerant) if tolerant is not None else ():
+        if whole.line_at(start).number in shown:
+            continue
         for match in matcher.match(whole.text):
             if start <= match.start and match.end <= end + 1:
                 weaker = match.confidence.weaker()
