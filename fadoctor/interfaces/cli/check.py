@@ -44,7 +44,7 @@ def check(
         bool | None,
         typer.Option(
             "--smoke/--no-smoke",
-            help="Prove the answer with a short forward and backward pass. Default: where there "
+            help="Prove the answer with a short forward and backward pass. Default: if there "
             "is a GPU.",
             show_default=False,
         ),
@@ -56,7 +56,7 @@ def check(
         bool,
         typer.Option(
             "--strict",
-            help="Exit 3 unless there is a GPU and the answer for it is decided; 1 where "
+            help="Exit 3 unless there is a GPU and the answer for it is decided; 1 if "
             "attention fails on it.",
         ),
     ] = False,

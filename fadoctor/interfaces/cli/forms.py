@@ -173,7 +173,7 @@ def _by_ending(text: str, allowed: list[Form]) -> Form:
     listed = [each for each, known in ENDINGS.items() if known in allowed]
     raise UsageError(
         f"--output {printable(text)}: no format of this command ends in {printable(ending, 20)}. "
-        f"Endings: {', '.join(listed)}; FORM:FILE names one, such as text:{printable(text)}"
+        f"Endings: {', '.join(listed)}; FORMAT:FILE chooses one, such as text:{printable(text)}"
     )
 
 

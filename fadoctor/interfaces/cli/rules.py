@@ -124,7 +124,7 @@ def show(
 ) -> None:
     """Show the page of a rule: what, why, how to confirm, what to do, sources.
 
-    With --facts: whether the rule applies to them, and why. --gpu and --driver assume others.
+    With --facts: say whether the rule applies, and why. --gpu and --driver assume others.
     """
     from fadoctor.interfaces.commands.examine import is_retired, no_such_rule
     from fadoctor.judging.engine.suite import load_suite

@@ -30,7 +30,7 @@ def run(
     quiet: showing.Quiet = False,
     debug: showing.Debug = False,
 ) -> None:
-    """Run a command unchanged; if it fails, explain why on standard error. Exits with its code."""
+    """Run a command unchanged; if it fails, explain why on standard error. Exit with its code."""
     from fadoctor.interfaces.cli.terminal import log_to_stderr
     from fadoctor.processes.live import KEPT, run_live
 

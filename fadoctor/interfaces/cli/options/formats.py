@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 _OUTPUT = "Output"
+_FORMAT = "FORMAT"
+"""Stands for many choices: in a narrow window their list is broken within words."""
 
 
 class Format(str, enum.Enum):
@@ -99,7 +101,9 @@ ReportOutput = Annotated[
     ReportFormat,
     typer.Option(
         "--format",
-        help="Output format. markdown is redacted, to be pasted in public.",
+        metavar=_FORMAT,
+        help=f"Output format: {', '.join(ReportFormat)}. markdown is redacted, to be pasted in "
+        "public.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -107,8 +111,9 @@ CheckOutput = Annotated[
     CheckFormat,
     typer.Option(
         "--format",
-        help="Output format. markdown is redacted, to be pasted in public; fleet is one line "
-        "for `fadoctor fleet`, frames a full report in such lines.",
+        metavar=_FORMAT,
+        help=f"Output format: {', '.join(CheckFormat)}. markdown is redacted, to be pasted in "
+        "public. fleet is one line for `fadoctor fleet`; frames is a full report in such lines.",
         rich_help_panel=_OUTPUT,
     ),
 ]
@@ -120,8 +125,10 @@ PlanOutput = Annotated[
     PlanFormat,
     typer.Option(
         "--format",
-        help="Output format of the plan. dockerfile, uv (pyproject.toml), pixi, conda and colab (a "
-        "notebook) describe the whole environment, to recreate it.",
+        metavar=_FORMAT,
+        help=f"Output format of the plan: {', '.join(PlanFormat)}. dockerfile, uv "
+        "(pyproject.toml), pixi, conda and colab (a notebook) describe the whole environment, to "
+        "recreate it.",
         rich_help_panel=_OUTPUT,
     ),
 ]

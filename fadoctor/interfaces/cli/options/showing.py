@@ -24,7 +24,7 @@ def _outputs(endings: str) -> Any:
         "--output",
         metavar="FILE",
         help="Write to a file instead of standard output (-), in the format of its ending: "
-        f"{endings} ...; FORM:FILE names another. Repeatable.",
+        f"{endings} ...; FORMAT:FILE chooses another. Repeatable.",
         rich_help_panel=_OUTPUT,
         show_default=False,
     )
