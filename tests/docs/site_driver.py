@@ -29,6 +29,7 @@ TRANSLATED = (  # error 126 of Windows in Japanese, Korean and Russian
         "\u043d\u043d\u044b\u0439 \u043c\u043e\u0434\u0443\u043b\u044c"
     ),
 )
+SETTLED_MS = 1_500
 RESULTS = (
     "[...document.querySelectorAll('.md-search-result__article h1')].map(each => each.innerText)"
 )
@@ -70,6 +71,10 @@ def searched(context: Any, base: str, words: str) -> list[str]:
     page.click(".md-search__input")
     page.keyboard.type(words)
     found: list[str] = until(page, f"{RESULTS}.length && {RESULTS}") or []
+    before: list[str] = []
+    while found != before:  # each letter asks anew: the last answer is the one that stays
+        page.wait_for_timeout(SETTLED_MS)
+        before, found = found, page.evaluate(RESULTS)
     page.close()
     return found
 
