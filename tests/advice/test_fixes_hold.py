@@ -133,7 +133,7 @@ def tried(rule_id: str) -> Tried:
     return found
 
 
-@pytest.mark.sampled(every=6)
+@pytest.mark.sampled(every=12)
 @pytest.mark.property
 @pytest.mark.parametrize("rule_id", [rule.id for rule in FIRING])
 def test_what_is_shown_holds(rule_id: str) -> None:
