@@ -1,6 +1,6 @@
 """The table never contradicts a finding or a fact, and a blank in a table is not known.
 
-Some dozens of broken environments always; 4,000 where FADOCTOR_TESTS_REQUIRE has ``invariants``, and
+Some dozens of broken ones always; 4,000 where FADOCTOR_TESTS_REQUIRE has ``invariants``, and
 20,000 where it has ``long`` besides.
 """
 
