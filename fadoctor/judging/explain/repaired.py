@@ -27,6 +27,8 @@ TRIES = 12
 """Most repairs that are matched."""
 
 
+# Warning: | UserWarning: | INFO -
+_MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
 # Error: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute 'y'
@@ -102,6 +104,8 @@ def _meant(
         # The line that says it, of those that were joined: a mark of code says nothing.
         most = max(lines[at : at + 1 + repaired.joined], key=lambda line: len(line.text))
         anew = msgspec.structs.replace(most, text=repaired.text)
+        if _MILD.match(most.text) and "Error" in repaired.text:
+            continue  # a warning is no misspelt error
         whole = Failure("", (*lines[:at], anew, *lines[at + 1 + repaired.joined :]))
         start = sum(len(line.text) + 1 for line in lines[:at])
         yield whole, start, start + len(repaired.text)

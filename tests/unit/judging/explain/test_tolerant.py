@@ -136,3 +136,10 @@ def test_a_line_that_an_exact_pattern_explains_is_not_repaired(knowledge: Knowle
     )
     report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
     assert [each.rule_id for each in report.findings] == ["gpu-memory-too-small"]
+
+
+def test_a_warning_is_no_misspelt_error(knowledge: Knowledge) -> None:
+    """Regression: a program without flash-attn that goes on was told that it fails."""
+    log = "Warning: flash-attn is not installed. Please install flash-attn for speed.\n"
+    report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
+    assert report.findings == ()
