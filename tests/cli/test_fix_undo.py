@@ -158,7 +158,7 @@ def test_an_undo_that_was_killed_can_be_undone(count: int) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 @pytest.mark.usefixtures("uv_on_path")
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.weekly)])
-@pytest.mark.parametrize("installer", ["pip", "uv"])
+@pytest.mark.parametrize("installer", ["pip", pytest.param("uv", marks=pytest.mark.weekly)])
 def test_stopped_in_the_middle_of_writing_it_can_be_undone(installer: str, count: int) -> None:
     """The tree that lies there then equals neither end: that is a condition of each trial."""
     found = half_written.trials(count, installer)
