@@ -293,7 +293,7 @@ def test_ctrl_c_offers_the_way_back(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("count", [12])
+@pytest.mark.parametrize("count", [6, pytest.param(12, marks=pytest.mark.weekly)])
 def test_killed_at_any_moment_it_can_be_undone(count: int) -> None:
     found = trials(count)
     assert set(found) <= {"restored", "not begun", "nothing changed yet"}, found

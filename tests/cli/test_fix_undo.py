@@ -214,6 +214,7 @@ ODD = (
 
 
 @pytest.mark.long
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", ODD, ids=ascii)
 def test_an_environment_of_any_name_is_restored(run: Run, tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
