@@ -25,6 +25,7 @@ for _finder in sys.meta_path:
     getattr(_finder, "_must_rewrite", set()).discard("fadoctor")
     getattr(_finder, "_marked_for_rewrite_cache", {}).clear()
 
+from tests.browser import Browser, installed  # noqa: E402
 from tests.tools.draw import named_seed  # noqa: E402
 from tests.uv import UV  # noqa: E402
 from tests.work import examples  # noqa: E402
@@ -187,6 +188,12 @@ def _cores() -> int:
 def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which tests keep what programs keep in a home."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    """Chromium with its driver and axe, installed once."""
+    return installed(tmp_path_factory.mktemp("browser"))
 
 
 @pytest.fixture(autouse=True)

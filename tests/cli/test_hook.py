@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import COMMAND, Run
+from tests.uv import UV
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,7 +106,7 @@ def test_the_manifests_name_what_there_is() -> None:
 @pytest.mark.slow
 def test_the_manifests_pass_their_own_validators(tmp_path: Path) -> None:
     site = str(tmp_path / "site")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", site]
+    install = [UV, "pip", "install", "-q", "--python", sys.executable, "--target", site]
     tools = ("check-jsonschema", "pre-commit", "yamllint", "zizmor")
     subprocess.run([*install, *tools], check=True, timeout=300)
     env = {**os.environ, "PYTHONPATH": site}
