@@ -32,6 +32,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
+@pytest.mark.long
 def test_each_file_is_judged_by_itself_and_the_worst_counts(
     run: Run, files: dict[str, str]
 ) -> None:
@@ -71,6 +72,7 @@ def action(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="runners of the action have bash")
 def test_the_action_reports_annotates_and_summarises(tmp_path: Path, files: dict[str, str]) -> None:
     done = action(tmp_path, INPUT_GPU=" V100 ,\nV100", INPUT_REQUIREMENTS="\n  bad.txt \n")
