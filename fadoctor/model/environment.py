@@ -63,6 +63,9 @@ UNSAID = "the text does not say"
 ASSUMED_PLATFORM = "assumed: the log names no other platform"
 """The source of a platform that a text does not name: it is the likeliest one."""
 
+UNCHECKED = "other releases that the files allow are not checked yet"
+"""Why a first answer about ranges decides nothing: it judged today's releases alone."""
+
 DRIVER_NOT_GIVEN = "--gpu was given without --driver"
 """Why the driver of an assumed GPU is open, and with it each cell whose kernel is there."""
 

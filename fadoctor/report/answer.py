@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import UNNAMED, UNSAID
+from fadoctor.model.environment import UNCHECKED, UNNAMED, UNSAID
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver, only_reason
+from fadoctor.report.doubt import about_gpus, doubt_of, is_unchecked, lacks_driver, only_reason
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ _REASON_LIMIT = 200
 
 _NO_GPU = "--gpu none"
 _MAY_FAIL = "may not work here"
+_OPEN = "could not be decided here"
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
 
@@ -255,7 +256,8 @@ def _of_backend(name: str, what: str, verdicts: Sequence[Verdict], report: Repor
         if lacks_driver(verdicts):
             how = "supports this GPU; add --driver to know whether it runs"
             return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
-        return GpuAnswer(State.UNKNOWN, f"{name}{what} could not be decided here.")
+        how = f"is not decided yet: {UNCHECKED}" if is_unchecked(verdicts) else _OPEN
+        return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
     because = _reasons(verdicts)
     of_hardware = _of_hardware(report)
     if all(of_hardware.intersection(each.because) for each in verdicts):

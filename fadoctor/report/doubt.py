@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.environment import DRIVER_NOT_GIVEN
+from fadoctor.model.environment import DRIVER_NOT_GIVEN, UNCHECKED
 from fadoctor.model.fact import Unknown, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Predicted
@@ -35,6 +35,11 @@ def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
     return bool(open_) and all(DRIVER_NOT_GIVEN in each.detail for each in open_)
 
 
+def is_unchecked(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether cells are those of a first answer, about today's releases alone."""
+    return any(each.detail == UNCHECKED for each in verdicts)
+
+
 def only_reason(verdicts: Sequence[Verdict]) -> str:
     """Return after a colon the one reason of cells that no rule decides; "" where a rule does."""
     details = {each.detail for each in verdicts if each.detail}
@@ -46,6 +51,8 @@ def only_reason(verdicts: Sequence[Verdict]) -> str:
 def why_no_advice(report: Report) -> str:
     """Return why nothing is recommended for the GPUs of a table."""
     of_torch = [each for each in report.verdicts if each.backend is Backend.SDPA_MATH]
+    if is_unchecked(report.verdicts):
+        return f"No recommendation yet: {UNCHECKED}."
     is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
     if of_torch and all(each.outcome is Predicted.FAILS for each in report.verdicts) and is_wrong:
         return "Nothing works yet: first repair what is wrong below."

@@ -53,6 +53,8 @@ class TextAnswer(NamedTuple):
     request: Request | None = None
     planned: Prognosis | None = None
     """What fixes are planned on; None where there is nothing to plan."""
+    is_partial: bool = False
+    """Whether it is a first answer: not all releases that the text allows are judged."""
 
 
 def answer(text: str, gpus: tuple[str, ...]) -> AnswerResult:
@@ -64,9 +66,10 @@ def answer(text: str, gpus: tuple[str, ...]) -> AnswerResult:
     return AnswerResult(judged.kind, shown_as(CheckResult, document))
 
 
-def judge(text: str, gpus: tuple[str, ...]) -> TextAnswer:
+def judge(text: str, gpus: tuple[str, ...], limit: int | None = None) -> TextAnswer:
     """Return the answer without a plan: what takes longest can follow.
 
+    `limit`: how many other choices of releases are judged before a first answer; None for all.
     InputError where there is neither a text nor a GPU, UsageError for a GPU that nobody knows.
     """
     from fadoctor.knowledge.matrix.load import load_knowledge
@@ -77,12 +80,12 @@ def judge(text: str, gpus: tuple[str, ...]) -> TextAnswer:
     if not text.strip():
         if not gpus:
             raise InputError(NAME, "there is no text in it")
-        return _checked(TextKind.GPU, _planned(gpus), knowledge)
+        return _checked(TextKind.GPU, _planned(gpus), knowledge, limit)
     if text.lstrip().startswith("{") and '"schema_version"' in text:
-        return _checked(TextKind.FACTS, _read(text, gpus), knowledge)
+        return _checked(TextKind.FACTS, _read(text, gpus), knowledge, limit)
     for request, kind in _as_file(text, gpus):
         try:
-            judged = _checked(kind, request, knowledge)
+            judged = _checked(kind, request, knowledge, limit)
         except InputError:
             continue
         if judged.planned is None or _says_something(judged.planned.environment):
@@ -145,17 +148,19 @@ def _read(text: str, gpus: tuple[str, ...]) -> Request:
     return Request(facts=NAME, text=data, overlays=Overlays(gpu=gpus))
 
 
-def _checked(kind: TextKind, request: Request, knowledge: Knowledge) -> TextAnswer:
+def _checked(
+    kind: TextKind, request: Request, knowledge: Knowledge, limit: int | None = None
+) -> TextAnswer:
     from fadoctor.interfaces.commands.examine import foreseen, look
     from fadoctor.judging.diagnose import conclude
 
     _, environment = look(request)
     if request.given is not None:
         environment = _of_the_text(environment)
-    shown, planned = foreseen(environment, knowledge)
+    shown, planned = foreseen(environment, knowledge, limit=limit)
     if request.given is not None and not request.requirements and request.overlays.gpu:
         shown = _by_tables(shown)
-    return TextAnswer(kind, conclude(shown), request, planned)
+    return TextAnswer(kind, conclude(shown), request, planned, shown.is_partial)
 
 
 def _of_the_text(environment: Environment) -> Environment:
