@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import UNCHECKED, UNNAMED, UNSAID
+from fadoctor.model.environment import NAME_A_GPU, UNCHECKED, UNNAMED, UNSAID
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
@@ -289,7 +289,10 @@ def _why_no_table(report: Report) -> str:
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
-        cause = cause or f" {printable(count.reason, _REASON_LIMIT).rstrip('.')}."
+        reason = printable(count.reason, _REASON_LIMIT).rstrip(".")
+        cause = cause or f" {reason[:1].upper()}{reason[1:]}."
+        if reason.endswith(NAME_A_GPU):
+            return f"The answer depends on the GPU.{cause}"
         return f"fadoctor could not read which GPU is here.{cause}"
     torch = facts.get("torch.version")
     if isinstance(torch, Unknown):

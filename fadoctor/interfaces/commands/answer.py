@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import NAME_A_GPU, Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import Fact, Known, Unknown
@@ -134,7 +134,7 @@ def _ways(guess: Guess) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 def _planned(gpus: tuple[str, ...], notes: tuple[str, ...] = ()) -> Request:
     """Return a request about an environment of which nothing is known but what a file says."""
-    unsaid = Unknown("the text names no GPU: name one with --gpu", NAME)
+    unsaid = Unknown(f"the text names no GPU: {NAME_A_GPU}", NAME)
     names = () if gpus else ("gpu.count", "gpu.visible_count")
     facts: dict[str, Fact] = dict.fromkeys(names, unsaid)
     nothing = Environment(__version__, Target("manifest", NAME, _ALONE), facts)

@@ -53,6 +53,12 @@ def test_an_error_is_explained_and_with_a_gpu_it_is_judged() -> None:
     assert "--gpu T4" in beside.document.overlays
 
 
+def test_files_without_a_gpu_are_told_that_the_answer_depends_on_one() -> None:
+    """The line spoke of a machine that was not looked at."""
+    said = "The answer depends on the GPU. The text names no GPU: name one with --gpu."
+    assert first(answer("torch==2.6.0\ntransformers==4.50.0\n")) == said
+
+
 def test_a_gpu_alone_is_answered_by_the_tables() -> None:
     found = answer("", gpu="V100")
     assert found.kind.value == "gpu"
