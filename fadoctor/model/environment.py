@@ -72,6 +72,9 @@ UNCHECKED = "other releases that the files allow are not checked yet"
 DRIVER_NOT_GIVEN = "--gpu was given without --driver"
 """Why the driver of an assumed GPU is open, and with it each cell whose kernel is there."""
 
+OTHER_PLATFORM = "another platform is assumed"
+"""Why driver, Python and libraries are open where a platform alone is assumed."""
+
 RESOLVED = "packages.resolved"
 """The fact which resolver decided what files leave open."""
 

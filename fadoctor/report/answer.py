@@ -14,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import about_gpus, doubt_of, is_unchecked, lacks_driver, only_reason
+from fadoctor.report.doubt import about_gpus, doubt_of, is_unchecked, only_reason, waits_for
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -178,8 +178,9 @@ def _is_assumed(report: Report) -> bool:
     """Return whether the table is about releases that are not here: no torch for that GPU is."""
     is_asked = any(each.startswith("--gpu ") for each in report.overlays)
     facts = report.environment
-    is_absent = isinstance(facts.get("torch.version"), Absent)
-    is_real = report.target.kind != "manifest"
+    is_alone = "torch.version" not in facts  # no file speaks of torch, and no machine was read
+    is_absent = is_alone or isinstance(facts.get("torch.version"), Absent)
+    is_real = is_alone or report.target.kind != "manifest"
     build = facts.get("torch.build")
     return (
         is_asked
@@ -205,6 +206,8 @@ def _without_flash(report: Report) -> str:
         return "FlashAttention is not installed"
     if any(_is_open(each) for each in versions):
         return "which FlashAttention will be installed is unknown"
+    if "torch.version" not in report.environment:
+        return "no FlashAttention is named"
     return "the files ask for no FlashAttention"
 
 
@@ -253,10 +256,8 @@ def _of_backend(name: str, what: str, verdicts: Sequence[Verdict], report: Repor
     if State.UNKNOWN in states.values():
         if (cause := doubt_of(report, verdicts)) is not None:
             return GpuAnswer(State.UNKNOWN, f"{name}{what} {_MAY_FAIL}. {headline(cause)}.")
-        if lacks_driver(verdicts):
-            how = "supports this GPU; add --driver to know whether it runs"
-            return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
         how = f"is not decided yet: {UNCHECKED}" if is_unchecked(verdicts) else _OPEN
+        how = f"supports this GPU; {waits}" if (waits := waits_for(report, verdicts)) else how
         return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
     because = _reasons(verdicts)
     of_hardware = _of_hardware(report)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.environment import DRIVER_NOT_GIVEN, UNCHECKED
-from fadoctor.model.fact import Unknown, printable
+from fadoctor.model.environment import DRIVER_NOT_GIVEN, OTHER_PLATFORM, UNCHECKED, UNSAID
+from fadoctor.model.fact import Known, Unknown, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Predicted
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Verdict
 
 _REASON_LIMIT = 120
+
+_WAITS = {
+    DRIVER_NOT_GIVEN: "add --driver to know whether it runs",
+    OTHER_PLATFORM: "driver, Python and system decide whether it runs",
+    UNSAID: "the text does not show whether it loads",
+}
+"""Why a cell is open that nothing is known to be wrong with, and what would decide it."""
 
 
 def doubt_of(report: Report, verdicts: Sequence[Verdict]) -> Finding | None:
@@ -38,6 +45,16 @@ def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
 def is_unchecked(verdicts: Sequence[Verdict]) -> bool:
     """Return whether cells are those of a first answer, about today's releases alone."""
     return any(each.detail == UNCHECKED for each in verdicts)
+
+
+def waits_for(report: Report, verdicts: Sequence[Verdict]) -> str:
+    """Return what decides open cells of a GPU that is supported; "" where that is not all."""
+    open_ = _open(verdicts)
+    gpu = next((each.gpu.partition(" ")[0] for each in open_), "")
+    if not isinstance(report.environment.get(f"{gpu}.compute_capability"), Known):
+        return ""
+    said = (words for reason, words in _WAITS.items() if all(reason in e.detail for e in open_))
+    return next(said, "")
 
 
 def only_reason(verdicts: Sequence[Verdict]) -> str:

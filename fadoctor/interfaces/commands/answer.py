@@ -177,11 +177,14 @@ def _of_the_text(environment: Environment) -> Environment:
 def _by_tables(prognosis: Prognosis) -> Prognosis:
     """Return what is foreseen with the table for a GPU, where no text names a torch."""
     from fadoctor.interfaces.commands.what_if import answered_by_tables
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.targets.derived import derive
 
     facts = dict(prognosis.environment.facts)
     for name in ("python.abi_tag", "host.platform"):
         facts.setdefault(name, Unknown("the text does not say", NAME))
     environment = msgspec.structs.replace(prognosis.environment, facts=facts)
+    environment = derive(environment, Matrix(prognosis.knowledge.tables))
     return answered_by_tables(msgspec.structs.replace(prognosis, environment=environment))
 
 

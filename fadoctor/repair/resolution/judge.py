@@ -325,9 +325,9 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
             "fadoctor found no combination of releases that meets all requirements of the files."
         )
     if trial.untried:
-        notes.append(
-            f"{trial.untried} other versions in the ranges were not tried: there are too many."
-        )
+        one = "1 other version in the ranges was"
+        more = one if trial.untried == 1 else f"{trial.untried} other versions in the ranges were"
+        notes.append(f"{more} not tried: there are too many.")
     if trial.is_partial:
         notes.append(_SO_FAR)
     if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):

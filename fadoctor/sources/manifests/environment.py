@@ -289,9 +289,14 @@ def _pinned(combined: Combined) -> dict[str, str]:
     }
 
 
+def _counted(manifest: Manifest) -> str:
+    count = len(manifest.requirements)
+    return f"{count} package" if count == 1 else f"{count} packages"
+
+
 def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combined) -> Iterable[str]:
     yield from host.target.notes
-    read = ", ".join(f"{m.file} ({m.kind}, {len(m.requirements)} packages)" for m in manifests)
+    read = ", ".join(f"{m.file} ({m.kind}, {_counted(m)})" for m in manifests)
     if manifests:
         yield f"Read: {read}; from this machine only hardware, system and Python."
     else:
