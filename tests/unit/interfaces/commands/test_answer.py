@@ -28,6 +28,12 @@ SCRIPT = (
 )
 
 
+PASTED = (
+    "PyTorch version: 2.6.0+cu124\nNvidia driver version: 550.54.15\n"
+    "GPU models and configuration: GPU 0: A100\n[pip3] flash-attn==2.7.4\n"
+)
+
+
 def ids(found: AnswerResult) -> set[str]:
     return {each.rule_id for each in found.document.findings}
 
@@ -68,8 +74,7 @@ def test_files_without_a_gpu_are_told_that_the_answer_depends_on_one() -> None:
         ("vllm serve m --dtype half\n", "T4", "vLLM's FlashAttention cannot run on this GPU."),
         ("torch==2.7.0\nxformers==0.0.28.post1\n", "A100", "each other (xformers)."),
         (
-            "PyTorch version: 2.6.0+cu124\nNvidia driver version: 550.54.15\n"
-            + "GPU models and configuration: GPU 0: A100\n[pip3] flash-attn==2.7.4\n",
+            PASTED,
             "",
             "FlashAttention-2 supports this GPU; the text does not show whether it loads.",
         ),
