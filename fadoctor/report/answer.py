@@ -95,6 +95,12 @@ def answers_of(report: Report) -> tuple[GpuAnswer, ...]:
     return tuple(sorted(found.values(), key=lambda each: order.index(each.state)))
 
 
+def not_said(report: Report) -> tuple[str, ...]:
+    """Return why nothing was looked at, without the sentence that is the answer already."""
+    said = {each.sentence for each in answers_of(report)} if report.not_looked else set()
+    return tuple(each for each in report.not_looked if each not in said)
+
+
 def is_tabled(report: Report) -> bool:
     """Return whether there is a table to answer from: a GPU, and a torch, here or assumed."""
     has_torch = not isinstance(report.environment.get("torch.version"), Absent)
