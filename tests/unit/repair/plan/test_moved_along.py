@@ -36,6 +36,13 @@ def test_what_the_coming_release_refuses_moves_by_name() -> None:
     assert after["tokenizers"] == "0.22.2"
 
 
+def test_what_an_installer_brings_moves_nothing_that_stays() -> None:
+    """The newest datasets refuses this huggingface-hub, and with it went transformers."""
+    after = changed(plan(start("vLLM", H100), want=("trl",)))
+    assert after.keys() == {"accelerate", "datasets", "trl"}
+    assert after["datasets"].startswith("5.0.")
+
+
 def test_what_waits_for_another_that_moves_is_named_too() -> None:
     """No tokenizers that its transformers takes goes with the huggingface-hub that leaves."""
     found = start("transformers alone", H100)
