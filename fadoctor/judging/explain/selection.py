@@ -10,7 +10,7 @@ from fadoctor.judging.explain.companions import are_used, with_companions
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.vendor import NVIDIA, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class FixSelection:
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
-        whole = self._vendor.asked(useful)
+        whole = self._vendor.asked(self._with_files(useful, scope))
         used = self._are_companions_used
         labelled = self._said is not None and self._said.is_windows
         whole = tuple(
@@ -78,6 +78,21 @@ class FixSelection:
         )
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
+
+    def _with_files(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
+        """Return fixes with the prebuilt files that they tell to choose, where a text decides."""
+        chosen = {fix.id: fix.wheel for fix in scope.rule.fixes if fix.wheel}
+        if self._said is None or not any(fix.id in chosen for fix in fixes):
+            return fixes
+        if self._vendor.name not in ("", NVIDIA):
+            return fixes
+        # Late: most fixes name no file, and the tables of files are large.
+        from fadoctor.judging.explain.wheel_files import WheelFiles  # noqa: PLC0415
+
+        files = WheelFiles(scope, self._texts)
+        named = [files.named(fix, chosen.get(fix.id, "")) for fix in fixes]
+        says = [tuple(step.text for step in fix.steps) for fix in named]
+        return tuple(fix for at, fix in enumerate(named) if says[at] not in says[:at])
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
