@@ -6,11 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
-from fadoctor.judging.explain.companions import are_used, with_companions
+from fadoctor.judging.explain.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
+from fadoctor.judging.explain.uv_project import SITUATION, as_uv_adds
 from fadoctor.judging.explain.vendor import NVIDIA, Vendor
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import fact_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +56,9 @@ class FixSelection:
 
     @cached_property
     def _are_companions_used(self) -> bool:
-        return self._said is not None and are_used(self._texts)
+        """Whether torch comes with its companions, as PyTorch's own page installs it."""
+        texts = self._texts
+        return self._said is not None and (are_used(texts) or not are_absent(texts))
 
     @cached_property
     def _in_shell(self) -> Callable[[Fix], Fix]:
@@ -72,12 +77,24 @@ class FixSelection:
             self._note(IN_VAIN)
         whole = self._vendor.asked(self._with_files(useful, scope))
         used = self._are_companions_used
-        labelled = self._said is not None and self._said.is_windows
         whole = tuple(
-            with_companions(fix, scope.matrix, used=used, labelled=labelled) for fix in whole
+            with_companions(fix, scope.matrix, used=used, labelled=self._is_labelled(fix))
+            for fix in whole
         )
+        if any(each.name == SITUATION for each in self._here):
+            whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
+
+    def _is_labelled(self, fix: Fix) -> bool:
+        """Return whether companions need torch's label: on Windows, and of the same release.
+
+        pip keeps those of that release that were built for another CUDA.
+        """
+        if self._said is None or self._said.is_windows:
+            return self._said is not None
+        here = version_part(fact_text(self._said.fact("torch.version"), ""), "base")
+        return any(item.startswith(f"torch=={here}+") for step in fix.steps for item in step.items)
 
     def _with_files(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return fixes with the prebuilt files that they tell to choose, where a text decides."""
