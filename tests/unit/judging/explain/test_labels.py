@@ -128,6 +128,8 @@ def test_a_project_of_uv_gets_torch_with_its_index(knowledge: Knowledge) -> None
     index = "https://download.pytorch.org/whl"
     log = f"uv run train.py, with torch==2.7.1+cpu and an RTX 3090 on Windows\n{NOT_COMPILED}"
     assert [step.text for step in first_of(knowledge, log).steps] == [
-        f"uv add --index pytorch-cu126={index}/cu126 "
-        "torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1"
+        (
+            f"uv add --index pytorch-cu126={index}/cu126 "
+            "torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1"
+        )
     ]
