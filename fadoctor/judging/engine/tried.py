@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fix import StepKind
 from fadoctor.syntax.patterns import compiled
 
@@ -28,6 +29,11 @@ _ADVISED = compiled(
     r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{1,40}=)"
 )
 """What a program advises: re-run with `--no-build-isolation`, consider passing A_B=1."""
+_FORCE = "--force-reinstall"
+_OF_PIP = {StepKind.INSTALL, StepKind.UNINSTALL}
+_REQUIREMENT = compiled(
+    r"(?P<name>[A-Za-z][\w.-]{0,60})(?P<range>[=<>~!]=?[\d][\w.,<>=!~* +-]{0,60})"
+)
 _LABEL = ": "
 _BESIDE = compiled(r", (?=[\w-]{2,40}[:=]|--)")
 _PROSE = compiled(r"[ ,](?:and|in|when|where|or|after) ")
@@ -44,6 +50,40 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     said = [plainly(line) for line in own if not _COMMENTED.match(line)] if does else []
     return bool(does) and all(_is_done(step, said) for step in does)
+
+
+def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:
+    """Return whether lists in a log show that all is installed already that a fix installs.
+
+    `forced`: whether a release that is removed first is installed again for good reason.
+    """
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+    installs = [step for step in does if step.kind is StepKind.INSTALL]
+    is_again = any(
+        step.index or _FORCE in step.options or any(item.startswith("http") for item in step.items)
+        for step in installs
+    )
+    if not installs or is_again or {step.kind for step in does} - _OF_PIP:
+        return False
+    if forced and len(installs) < len(does):
+        return False
+    return all(_is_listed(item, log) for step in installs for item in step.items)
+
+
+def _is_listed(item: str, log: Sequence[str]) -> bool:
+    """Return whether a list of what is installed names a release that a requirement accepts.
+
+    A line with ``==`` may be a wish.
+    """
+    found = _REQUIREMENT.fullmatch(item)
+    if found is None:
+        return False
+    name = re.sub(r"[-_.]", "[-_.]", found["name"])
+    listed = re.compile(
+        rf"(?ai)\s{{0,20}}{name} {{1,60}}(?P<version>\d[\w.+!-]{{0,40}})(?:\s.{{0,80}})?"
+    )
+    versions = {each["version"] for line in log if (each := listed.fullmatch(line))}
+    return bool(versions) and all(is_in(version, found["range"]) is True for version in versions)
 
 
 def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:

@@ -14,9 +14,10 @@ from fadoctor.judging.explain.uv_project import SITUATION, as_uv_adds
 from fadoctor.judging.explain.vendor import NVIDIA, Vendor
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import fact_text
+from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fadoctor.judging.engine.scope import Scope
     from fadoctor.judging.explain.situations import Situation
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.cleaning import Line
+
+TELLING = frozenset({"CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "NCCL_DEBUG"})
+"""Variables that make a run say more, and repair nothing."""
 
 OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
@@ -68,7 +72,7 @@ class FixSelection:
 
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
-        own = begun(fix for fix in fixes if self._vendor.suits(fix))
+        own = begun(fix for fix in _by_use(fixes) if self._vendor.suits(fix))
         if len(own) < len(fixes):
             self._note(OTHERS_FIXES)
             own = own or self._vendor.instead()
@@ -114,6 +118,19 @@ class FixSelection:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _by_use(fixes: Iterable[Fix]) -> list[Fix]:
+    """Return fixes with those last that repair nothing: they make the next run say more."""
+    return sorted(fixes, key=_only_tells)
+
+
+def _only_tells(fix: Fix) -> bool:
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+    return bool(does) and all(
+        step.kind is StepKind.SET and all(item.partition("=")[0] in TELLING for item in step.items)
+        for step in does
+    )
 
 
 def _as_it_is(fix: Fix) -> Fix:
