@@ -46,6 +46,7 @@ _OWNERS = ("mjun0812", "woct0rdho")
 _THIRD_PARTY = "Third parties build this wheel, not the authors of {}."
 _PRINTS = "`python -c \"import sys, torch; print(torch.__version__, 'Python', sys.version)\"`"
 _FORCED = "pip install --no-deps --force-reinstall"
+_FROM_SOURCE = f"{_FORCED} --no-build-isolation git+https://github.com/thu-ml/SageAttention"
 _BROKEN = "torch-abi"
 """The area of the rules about files that are there, and do not fit."""
 _BY_SETUP = "pip install --no-build-isolation --no-cache-dir --no-deps --force-reinstall"
@@ -57,6 +58,9 @@ _NAMED = compiled(
 # ERROR: torch-2.0.1+gite19229c-cp310-cp310-linux_x86_64.whl is not a supported wheel
 _FILE = compiled(
     r"(?P<file>(?P<name>[A-Za-z][\w.]{1,60})-\d[\w.+%-]{1,120}?-(?P<python>cp3\d{1,2})-[\w.-]{4,60}\.whl)"
+)
+_OF_LINUX = compiled(
+    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
 )
 _ABOUT_FLASH = compiled(r"(?i)flash[-_ ]?att")
 
@@ -200,8 +204,9 @@ class WheelFiles:
         ]
 
     def _of_sage(self) -> list[Step]:
+        compiles = "It compiles, which needs nvcc of torch's CUDA and the GPU in sight."
         if self._is_linux:
-            return []
+            return [Step(StepKind.SYSTEM, _FROM_SOURCE), Step(StepKind.ADVICE, compiles)]
         rows = [
             row
             for row in self._matrix.tables[_SAGE_FILES].rows
@@ -211,7 +216,7 @@ class WheelFiles:
             asked = {"torch": Known(self._torch, "asked")}
             rows = [row for row in rows if row in self._matrix.find(_SAGE_FILES, asked).rows]
         urls = [str(row["url"]) for row in rows]
-        if self._torch and len(urls) == 1:
+        if self._torch and len(urls) == 1 and self._platform == _WINDOWS:
             return [*self._triton(), _install(_FORCED, urls[0])]
         said = [
             Step(StepKind.ADVICE, f"With {_row_words(row)}: {_FORCED} {url}")
@@ -221,7 +226,7 @@ class WheelFiles:
             return []
         windows = self._platform == _WINDOWS
         shown = f"{'' if windows else 'On Windows: '}{_PRINTS} prints torch and its CUDA."
-        linux = "On Linux: pip install --no-build-isolation . in a clone of thu-ml/SageAttention."
+        linux = f"On Linux: {_FROM_SOURCE}. {compiles}"
         return [
             Step(StepKind.ADVICE, shown),
             *said,
@@ -349,7 +354,7 @@ class WheelFiles:
         """Whether the text itself shows Linux."""
         platform = self._environment.fact("host.platform")
         is_said = isinstance(platform, Known) and platform.source != ASSUMED_PLATFORM
-        return is_said and self._platform != _WINDOWS
+        return self._platform != _WINDOWS and (is_said or any(map(_OF_LINUX.search, self._lines)))
 
 
 def _install(pip: str, url: str) -> Step:

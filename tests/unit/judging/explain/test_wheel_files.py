@@ -85,7 +85,9 @@ LEFT = {
         "flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-win_amd64.whl"
     ),
     "AssertionError: SM89 kernel is not available. Make sure you GPUs with compute capability": (
-        "On Linux: pip install --no-build-isolation . in a clone of thu-ml/SageAttention."
+        "On Linux: pip install --no-deps --force-reinstall --no-build-isolation "
+        "git+https://github.com/thu-ml/SageAttention. "
+        "It compiles, which needs nvcc of torch's CUDA and the GPU in sight."
     ),
 }
 
@@ -107,3 +109,10 @@ def test_a_file_that_is_no_attention_needs_the_python_of_its_name(knowledge: Kno
 def test_amd_gets_no_file_for_cuda(knowledge: Knowledge) -> None:
     text = f"{_NO_PART}\ntorch 2.8.0+rocm6.4, Python 3.12 on Windows, Radeon RX 7900 XTX"
     assert not any("http" in step for step in _steps(text, knowledge))
+
+
+def test_linux_compiles_sageattention(knowledge: Knowledge) -> None:
+    text = "Ubuntu 22.04, torch 2.9.1\nAssertionError: SM89 kernel is not available. Make sure you"
+    steps = _steps(f"{text} GPUs with compute capability 8.9.", knowledge)
+    assert steps[0].endswith("git+https://github.com/thu-ml/SageAttention")
+    assert not any("windows" in step for step in steps)
