@@ -29,6 +29,16 @@ _ADVISED = compiled(
     r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{1,40}=)"
 )
 """What a program advises: re-run with `--no-build-isolation`, consider passing A_B=1."""
+# `pip install -U x`, and what stands before it where somebody types it
+_QUOTED = compiled(r"`([^`\n]{4,200})`")
+_CHANGES = compiled(
+    r"(?:sudo |uv |python3? -m )?(?:pip3? (?:un)?install|conda install|add|sync|apt|dnf"
+    r"|docker (?:run|pull)|git (?:pull|clone|checkout)|wsl --update|export|set)(?: |$)"
+)
+_PROMPT = compiled(
+    r"^\s{0,8}(?:\([^()\n]{1,60}\) ?)?(?:PS )?"
+    r"(?:[\w.@~-]{0,40}:?[\w/~.-]{0,60}[$#] ?|[A-Za-z]:\\[^>\n]{0,200}> ?|[!%>`] ?|RUN )?"
+)
 _FORCE = "--force-reinstall"
 _OF_PIP = {StepKind.INSTALL, StepKind.UNINSTALL}
 _REQUIREMENT = compiled(
@@ -48,8 +58,20 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     if holds_one(template.tried, own):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
+    if fix is not None and not does:
+        return _is_typed(fix, own)
     said = [plainly(line) for line in own if not _COMMENTED.match(line)] if does else []
     return bool(does) and all(_is_done(step, said) for step in does)
+
+
+def _is_typed(fix: Fix, log: Sequence[str]) -> bool:
+    """Return whether a log holds, as typed lines, all commands that the words of a fix quote."""
+    quoted = [found for step in fix.steps for found in _QUOTED.findall(step.text)]
+    commands = [plainly(each).strip() for each in quoted if _CHANGES.match(each)]
+    if not commands:
+        return False
+    typed = {plainly(_PROMPT.sub("", line)).strip() for line in log}
+    return all(command in typed for command in commands)
 
 
 def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:

@@ -107,3 +107,19 @@ def test_what_lists_name_is_not_installed_again(
 def test_a_broken_file_is_installed_again() -> None:
     assert not is_there(_fix(REMOVE, INSTALL), ["a-b 2.0.1"], forced=True)
     assert is_there(_fix(INSTALL), ["a-b 2.0.1"], forced=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "is_known"),
+    [
+        ('Run `pip install "a[all]"` again.', "$ pip install 'a[all]'", True),
+        ('Run `pip install "a[all]"` again.', "(venv) D:\\x> pip install a[all]", True),
+        ("Run `pip install a` again.", "you should run pip install a", False),
+        ("Run `pip install a` again.", "pip install ab", False),
+        ("`python -c 'import a'` says it.", "python -c 'import a'", False),
+        ("Run `git pull`, then `pip install a`.", "git pull", False),
+    ],
+)
+def test_a_command_in_words_that_was_typed(said: str, line: str, *, is_known: bool) -> None:
+    fix = _fix(Step(StepKind.ADVICE, said))
+    assert is_tried(BARE, fix, [line]) is is_known
