@@ -12,6 +12,7 @@ import msgspec
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import package_of
 from fadoctor.model.plan import ActionKind, Edit
+from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.requirement_line import GONE, changed_line, index_line, is_index
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirements_txt import KIND
@@ -73,6 +74,7 @@ def lines_of(
     files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
+    over = OverImage()
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
         is_line = whole or not _is_brought(environment, name)
@@ -87,6 +89,8 @@ def lines_of(
                 edits.append(_command(place, file, name, wanted))
                 continue
             lines = texts[place.file]
+            if over.take(lines[place.line - 1], file.kind, place, (wanted, index)):
+                continue
             new = changed_line(lines[place.line - 1], place.column, name, wanted, file.kind)
             if new is None:
                 edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
@@ -97,6 +101,7 @@ def lines_of(
             elif index:
                 text = f"{place}: {name} comes from {index}: name that index there for it"
                 edits.append(Edit(place.file, text=text))
+    over.put(texts)
     rewrites = [
         Rewrite(each.source, text)
         for name, each in files.items()
