@@ -172,6 +172,7 @@ def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
     assert found.replaced == 0
 
 
+@pytest.mark.long
 def test_a_package_that_is_broken_does_not_move_to_a_release_of_no_table() -> None:
     """Its bound admitted the very release that is broken, and the plan said that all is well."""
     there = with_package(start("torch 2.11", H100), "flash_attn", "2.8.3")
