@@ -74,12 +74,13 @@ def lines_of(
     files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
+    unnamed: list[tuple[str, str]] = []
     over = OverImage()
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
         is_line = whole or not _is_brought(environment, name)
         if not places and wanted and is_line:
-            edits += _added(files, texts, wanted)
+            unnamed.append((wanted, index))
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
@@ -101,6 +102,7 @@ def lines_of(
             elif index:
                 text = f"{place}: {name} comes from {index}: name that index there for it"
                 edits.append(Edit(place.file, text=text))
+    edits += _unnamed(unnamed, over, files, texts)
     over.put(texts)
     rewrites = [
         Rewrite(each.source, text)
@@ -168,6 +170,18 @@ def _is_brought(environment: Environment, name: str) -> bool:
         and name in fact.value
         for fact_name, fact in environment.facts.items()
     )  # fmt: skip
+
+
+def _unnamed(
+    wanted: list[tuple[str, str]],
+    over: OverImage,
+    files: dict[str, _File],
+    texts: dict[str, list[str]],
+) -> list[Edit]:
+    """Add what no file names: beside what is installed over an image, where something is."""
+    return [
+        edit for each in wanted if not over.along(each) for edit in _added(files, texts, each[0])
+    ]
 
 
 def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) -> list[Edit]:

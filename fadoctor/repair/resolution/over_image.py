@@ -32,6 +32,13 @@ class OverImage:
             self._found.setdefault((place.file, place.line), []).append(wanted)
         return is_image
 
+    def along(self, wanted: tuple[str, str]) -> bool:
+        """Return whether what no line names is installed along with the first of the others."""
+        first = next(iter(self._found.values()), None)
+        if first is not None:
+            first.append(wanted)
+        return first is not None
+
     def put(self, texts: dict[str, list[str]]) -> None:
         """Put the lines into the texts, each into that of its image: other lines keep theirs."""
         for (name, number), wanted in self._found.items():

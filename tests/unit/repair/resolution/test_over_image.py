@@ -25,7 +25,7 @@ def test_it_is_a_line_of_its_own_below_the_image(tmp_path: Path) -> None:
     file.write_text(f"{IMAGE}\nRUN pip install peft==0.18.0 accelerate==1.12.0\n", "utf-8")
     target = Target("manifest", "x", "y")
     plan = Plan(PlanOutcome.REPAIRS, target, "pip", (
-        install("torch==2.7.1+cu128", "peft==0.18.1", index=INDEX),
+        install("torch==2.7.1+cu128", "peft==0.18.1", index=INDEX), install("einops>=0.8"),
     ))  # fmt: skip
     places: dict[str, tuple[Place, ...]] = {
         "torch.version": (Place(str(file), 1, 6),),
@@ -34,7 +34,7 @@ def test_it_is_a_line_of_its_own_below_the_image(tmp_path: Path) -> None:
     [rewrite] = lines_of(plan, Environment("0", target, {}, places=places), [str(file)]).rewrites
     assert rewrite.text.split("\n") == [
         IMAGE,
-        f"RUN pip install --extra-index-url {INDEX} torch==2.7.1+cu128",
+        f"RUN pip install --extra-index-url {INDEX} torch==2.7.1+cu128 'einops>=0.8'",
         "RUN pip install peft==0.18.1 accelerate==1.12.0",
         "",
     ]
