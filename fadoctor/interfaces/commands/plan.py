@@ -131,6 +131,7 @@ def _written_for(
     `environments`: as the files say it, and as it comes. The second one comes back changed where
     the new texts have errors of releases that only they decide.
     """
+    from fadoctor.repair.resolution.left_open import open_notes
     from fadoctor.repair.resolution.lines import lines_of
     from fadoctor.repair.resolution.rewritten import with_what_comes
 
@@ -142,7 +143,8 @@ def _written_for(
         found = _judged(request, knowledge, as_read, lines.rewrites) if lines.rewrites else None
         if found is None or not found.worse:
             break
-    notes = (*plan.notes, *lines.notes)
+    given = as_read if found is None else found.given
+    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge))
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:

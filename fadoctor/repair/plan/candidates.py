@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
 
 
+_X86, _ARM = "linux_x86_64", "linux_aarch64"
 WINDOWS = "win_amd64"
 
 TRITON_WINDOWS = next(name for name in PACKAGES[TRITON] if name.endswith("-windows"))
@@ -113,12 +114,18 @@ class Candidates:
             TORCH, ChoiceKind.INSTALL, full, full, f"torch=={full}", index, facts=facts, age=age
         )
 
-    def triton(self, environment: Environment) -> tuple[Choice, ...]:
+    def triton(
+        self, environment: Environment, before: Environment | None = None
+    ) -> tuple[Choice, ...]:
         """Return the triton that the environment's torch requires, where it requires one.
 
-        On Windows torch requires none, and PyPI's has no file: there it is triton-windows.
+        On Windows torch requires none, and PyPI's has no file: there it is triton-windows. On ARM
+        not all builds for CUDA require one: beside a release of torch that was there `before`, it
+        is the one that this release requires on x86.
         """
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
+        if before is not None and not wanted:
+            wanted = self._triton_of_release(environment, before)
         on_windows = text_of(environment, "host.platform") == WINDOWS and not wanted
         if on_windows or text_of(environment, "triton.distribution") == TRITON_WINDOWS:
             return self._triton_windows(environment)
@@ -137,6 +144,19 @@ class Candidates:
             found.sort(key=lambda choice: version_key(choice.version), reverse=True)
             self._triton[asked] = tuple(found)
         return self._triton.get(asked, ())
+
+    def _triton_of_release(self, environment: Environment, before: Environment) -> str:
+        """Return what a torch for CUDA on ARM, of a release that stays, requires on x86."""
+        torches = [text_of(each, "torch.version") for each in (before, environment)]
+        here, torch = (version_part(each, "base") or "" for each in torches)
+        is_arm = text_of(environment, "host.platform") == _ARM
+        if not is_arm or here != torch or not text_of(environment, "torch.cuda"):
+            return ""
+        rows = self.tables["torch-releases"].rows
+        own = (
+            row for row in rows if row["platform"] == _X86 and torch in cell_words(row["version"])
+        )
+        return str(next((row.get("triton") or "" for row in own), ""))
 
     def _triton_windows(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the newest triton-windows for the torch and the Python that are here."""

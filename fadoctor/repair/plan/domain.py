@@ -250,7 +250,7 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
             found = [c for c in candidates.torch(environment) if not _breaks_kept(problem, c)]
             found = [c for c in found if not is_older(c.version, problem.oldest_torch)]
         case packages.TRITON:
-            found = list(candidates.triton(environment))
+            found = list(candidates.triton(environment, problem.environment))
         case packages.FLASH_ATTN:
             found = _same_release_first(list(candidates.flash_attn(environment)), problem)
             if wishes.allow_build:

@@ -15,6 +15,7 @@ from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.costing import Costs, PartialState
 from fadoctor.repair.plan.follow_ups import aftermath
+from fadoctor.repair.plan.last_ranges import exactly
 from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
@@ -124,7 +125,8 @@ class _Search:
         after = problem.environment
         for package in problem.order:
             after = problem.post.apply(after, state[package])
-        return (*chosen, *aftermath(problem, state, after, careful=True).followers)
+        followers = aftermath(problem, state, after, careful=True).followers
+        return (*exactly(problem, chosen, followers, after), *followers)
 
     def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
         """Return the packages that can keep backends from working, or that are wished for."""

@@ -12,6 +12,7 @@ import msgspec
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import package_of
 from fadoctor.model.plan import ActionKind, Edit
+from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.requirement_line import GONE, changed_line, index_line, is_index
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirements_txt import KIND
@@ -73,11 +74,13 @@ def lines_of(
     files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
+    unnamed: list[tuple[str, str]] = []
+    over = OverImage()
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
         is_line = whole or not _is_brought(environment, name)
         if not places and wanted and is_line:
-            edits += _added(files, texts, wanted)
+            unnamed.append((wanted, index))
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
@@ -87,6 +90,8 @@ def lines_of(
                 edits.append(_command(place, file, name, wanted))
                 continue
             lines = texts[place.file]
+            if over.take(lines[place.line - 1], file.kind, place, (wanted, index)):
+                continue
             new = changed_line(lines[place.line - 1], place.column, name, wanted, file.kind)
             if new is None:
                 edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
@@ -97,6 +102,8 @@ def lines_of(
             elif index:
                 text = f"{place}: {name} comes from {index}: name that index there for it"
                 edits.append(Edit(place.file, text=text))
+    edits += _unnamed(unnamed, over, files, texts)
+    over.put(texts)
     rewrites = [
         Rewrite(each.source, text)
         for name, each in files.items()
@@ -163,6 +170,18 @@ def _is_brought(environment: Environment, name: str) -> bool:
         and name in fact.value
         for fact_name, fact in environment.facts.items()
     )  # fmt: skip
+
+
+def _unnamed(
+    wanted: list[tuple[str, str]],
+    over: OverImage,
+    files: dict[str, _File],
+    texts: dict[str, list[str]],
+) -> list[Edit]:
+    """Add what no file names: beside what is installed over an image, where something is."""
+    return [
+        edit for each in wanted if not over.along(each) for edit in _added(files, texts, each[0])
+    ]
 
 
 def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) -> list[Edit]:

@@ -81,6 +81,22 @@ def picks(environment: Environment, matrix: Matrix) -> dict[str, str]:
     return taken if fits and resolver.is_sure(taken) else {}
 
 
+def resolved_today(environment: Environment, matrix: Matrix) -> tuple[Resolver, dict[str, str]]:
+    """Return a resolver, and what it takes today."""
+    resolver = Resolver(environment, Versions(environment, matrix))
+    return resolver, _taken(resolver)[0]
+
+
+def newest_of_open(resolver: Resolver) -> Iterator[tuple[str, str]]:
+    """Yield the newest release of what something may bound, and what no file keeps from it."""
+    for package, specifier in package_of(resolver.environment.bounded).items():
+        listed = resolver.versions.of(package, specifier)
+        fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        newest = max(fitting or listed, key=version_key, default="")
+        if newest and not has_end(specifier):
+            yield package, newest
+
+
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
     """Return what is taken today, whether all of it fits, and whether all but the helpers does."""
     if (chosen := resolver.resolve_in_order()) is not None:

@@ -34,6 +34,8 @@ class Rewritten(NamedTuple):
     """What comes of the new texts today."""
     worse: tuple[Finding, ...]
     """The errors that the new texts have, and the old ones have not."""
+    given: Environment
+    """As the new texts describe it."""
 
 
 def judge_rewritten(
@@ -55,10 +57,11 @@ def judge_rewritten(
         text = texts.get(source.name, source.text)
         manifests.append(read_source(msgspec.structs.replace(source, text=text, instead=texts)))
     matrix = Matrix(load_apart(knowledge.tables))
-    after = plan_base(planned_environment(environment, manifests, matrix), knowledge)
+    given = planned_environment(environment, manifests, matrix)
+    after = plan_base(given, knowledge)
     before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
     worse = (each for each in _errors(after, knowledge) if each.rule_id not in before)
-    return Rewritten(after, tuple(worse))
+    return Rewritten(after, tuple(worse), given)
 
 
 def with_what_comes(before: Environment, after: Environment) -> Environment:

@@ -496,6 +496,15 @@ def test_torch_for_aarch64_comes_from_the_index_where_the_driver_is_too_old_for_
     assert action.index.endswith("/cu128")
 
 
+def test_on_arm_triton_comes_beside_the_torch_that_is_there() -> None:
+    """No build but the newest was known to require one, and torch moved by six minor releases."""
+    there = on_platform(start("CPU torch of 2.9", GB10), "linux_aarch64")
+    cuda = {"torch.version": "2.9.1+cu130", "torch.build": "cu130", "torch.cuda": "13.0"}
+    facts = {**there.facts, **{name: fact_of(value) for name, value in cuda.items()}}
+    found = plan(msgspec.structs.replace(there, facts=facts), want=("triton",))
+    assert {each.distribution: each.after for each in found.changes} == {"triton": "3.5.1"}
+
+
 def test_a_cpu_torch_of_aarch64_gives_way_to_a_build_of_the_same_release() -> None:
     there = on_platform(start("CPU torch of 2.9", GB10), "linux_aarch64")
     found = {change.distribution: change.after for change in plan(there).changes}

@@ -158,6 +158,18 @@ def test_what_an_asker_that_moves_asked_for_is_over() -> None:
     assert (after["transformers"], after[HUB]) == ("4.57.6", "0.36.2")
 
 
+def test_a_range_is_one_release_once_who_refused_it_has_moved() -> None:
+    """tokenizers 0.22 refuses huggingface-hub 1, and follows transformers afterwards."""
+    found = start("transformers that asks for kernels that are gone", H100)
+    found = with_package(found, "peft", "0.17.1", {HUB: ">=0.25.0"})
+    there = dict(found.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    facts = {**found.facts, "packages.installed": Known(there | {"tokenizers": "0.22.0"}, "test")}
+    found = derive(msgspec.structs.replace(found, facts=facts), session().matrix)
+    after = changed(plan(found, want=("transformers>=5.0",)))
+    assert after[HUB][0].isdigit()
+    assert after["tokenizers"] == "0.23.3"
+
+
 def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
     """numba was missing, and takes no numpy after its time: vLLM moved to be rid of the two."""
     there = _with(start("vLLM", H100), numpy="2.5.5")

@@ -1,0 +1,53 @@
+"""What an image has cannot be asked for in another release: it is installed over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.place import Place
+from fadoctor.model.plan import Plan, PlanOutcome
+from fadoctor.repair.resolution.lines import lines_of
+from fadoctor.repair.resolution.over_image import OverImage
+from tests.unit.repair.resolution.test_lines import install
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMAGE = "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel"
+INDEX = "https://download.pytorch.org/whl/cu128"
+
+
+def test_it_is_a_line_of_its_own_below_the_image(tmp_path: Path) -> None:
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"{IMAGE}\nRUN pip install peft==0.18.0 accelerate==1.12.0\n", "utf-8")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (
+        install("torch==2.7.1+cu128", "peft==0.18.1", index=INDEX), install("einops>=0.8"),
+    ))  # fmt: skip
+    places: dict[str, tuple[Place, ...]] = {
+        "torch.version": (Place(str(file), 1, 6),),
+        "peft.version": (Place(str(file), 2, 17),),
+    }
+    [rewrite] = lines_of(plan, Environment("0", target, {}, places=places), [str(file)]).rewrites
+    assert rewrite.text.split("\n") == [
+        IMAGE,
+        f"RUN pip install --extra-index-url {INDEX} torch==2.7.1+cu128 'einops>=0.8'",
+        "RUN pip install peft==0.18.1 accelerate==1.12.0",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "wanted"),
+    [
+        ("RUN pip install torch==2.5.1", "Dockerfile", "torch==2.8.0"),
+        (f"{IMAGE} \\", "Dockerfile", "torch==2.8.0"),
+        (IMAGE, "Dockerfile", ""),
+        ("from: torch", "environment.yml", "torch==2.8.0"),
+    ],
+)
+def test_only_below_a_line_that_names_an_image(line: str, kind: str, wanted: str) -> None:
+    assert not OverImage().take(line, kind, Place("f", 1, 6), (wanted, ""))
