@@ -74,6 +74,8 @@ class Prognosis(msgspec.Struct, frozen=True):
     assessment: Assessment
     kernels: Kernels
     verdicts: tuple[Verdict, ...]
+    is_partial: bool = False
+    """Whether it is a first answer: other releases that files allow are not judged yet."""
 
     def version_of(self, backend: Backend) -> str:
         """Return the version of the package that brings a backend."""
