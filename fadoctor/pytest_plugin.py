@@ -80,8 +80,11 @@ def _cell(mark: pytest.Mark) -> tuple[str, str]:
 
     try:
         backend, dtype = cell_of(*mark.args, **mark.kwargs)
-    except (UsageError, TypeError) as error:
+    except UsageError as error:
         problem = str(error)
+    except TypeError as error:
+        said = str(error).removeprefix("cell_of() ")
+        problem = f"{said}. Write a backend, and a dtype if it is not bf16: {_MARK}('fa2', 'fp16')"
     else:
         return backend.value, dtype.value
     # outside of the clause: pytest would print both, the sentence twice

@@ -52,6 +52,16 @@ class FactsResult(Printed, Environment, frozen=True):
         """Return its name and how many facts it has."""
         return _short(self, counted(len(self.facts), "fact"))
 
+    def markdown(self) -> str:
+        """Return the page of ``fadoctor facts --markdown``: folded, redacted, for a report."""
+        import os  # noqa: PLC0415 -- as the next ones: few ask for a page
+        import platform  # noqa: PLC0415
+
+        from fadoctor.report.facts_markdown import render  # noqa: PLC0415
+        from fadoctor.report.redact import redact  # noqa: PLC0415
+
+        return render(redact(self, os.environ, platform.node()))
+
 
 class ExplainResult(Printed, Explanation, frozen=True):
     """The explanation of `explain`."""

@@ -133,7 +133,7 @@ def test_a_mark_that_nobody_knows_fails_the_test_and_is_no_skip(tmp_path: Path) 
         '"flash_attention_2"': "no backend 'flash_attention_2'. Did you mean fa2?",
         '"sdpa"': "Did you mean sdpa-flash, sdpa-efficient, sdpa-cudnn, sdpa-math?",
         '"fa2", "int8"': "there is no dtype 'int8'",
-        "": "missing 1 required positional argument",
+        "": "attention: missing 1 required positional argument: 'backend'. Write a backend",
         '"fa2", "bf16", "fp16"': "takes from 1 to 2 positional arguments",
     }
     tests = "\n".join(

@@ -120,6 +120,11 @@ def faults_of_shapes(torch: Any) -> dict[str, Any]:
         mask = None if attn_mask is None else attn_mask[:1].expand_as(attn_mask)
         return healthy(q, k, v, attn_mask=mask, **more)
 
+    def first_seen(q: Any, k: Any, v: Any, attn_mask: Any = None, **more: Any) -> Any:
+        if attn_mask is not None:
+            attn_mask = torch.cat([attn_mask[..., :1] | True, attn_mask[..., 1:]], -1)
+        return healthy(q, k, v, attn_mask=attn_mask, **more)
+
     def scale_near(q: Any, k: Any, v: Any, **more: Any) -> Any:
         return healthy(q, k, v, scale=1.005 * q.shape[-1] ** -0.5, **more)
 
@@ -134,6 +139,7 @@ def faults_of_shapes(torch: Any) -> dict[str, Any]:
         "last row": last_row_lost,
         "mask ignored": mask_ignored,
         "mask of the first": mask_of_the_first,
+        "first key never masked": first_seen,
         "scale off by half a percent": scale_near,
         "large values clipped": where(healthy, lambda q, _: q.abs().max() > 5, clipped),
     }

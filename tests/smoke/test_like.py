@@ -30,6 +30,16 @@ CHILD = Path(child).parent
             Like(32, 8, 128),
         ),
         ({"n_head": 12, "n_embd": 768}, Like(12, 12, 64)),
+        # Saved without what is the default of the class.
+        (
+            {"model_type": "gemma3", "text_config": {
+                "model_type": "gemma3_text", "hidden_size": 3840, "num_attention_heads": 16,
+                "num_key_value_heads": 8, "sliding_window": 1024}},
+            Like(16, 8, 256, window=1024),
+        ),
+        ({"text_config": {"model_type": "gemma3_text"}}, Like(8, 4, 256)),
+        ({"text_config": {"model_type": "llama", "vocab_size": 32064}}, Like(32, 32, 128)),
+        ({"model_type": "glm", "head_dim": None, "hidden_size": 64, "n_heads": 4}, Like(4, 2, 16)),
         ({"n_head": 71, "hidden_size": 4544, "multi_query": True}, Like(71, 1, 64)),
         (
             {

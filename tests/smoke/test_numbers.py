@@ -118,6 +118,7 @@ RARE = {
     "last row": {*ALL},
     "mask ignored": {"masked"},
     "mask of the first": {"masked"},
+    "first key never masked": {"masked"},
     "large values clipped": {"large"},
     "batch": {"full", "causal", "masked", "hdim96"},
     "third of the batch": {"hdim96"},

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fadoctor.knowledge.matrix.model_shapes import (
+    HEAD_DIM,
+    HEADS,
+    HIDDEN,
+    LATENT,
+    UNKNOWN,
+    Shape,
+    default_shapes,
+)
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import printable
 from fadoctor.model.files import read_bytes
@@ -19,14 +28,6 @@ _MOST_BYTES = 4 << 20
 _PARTS = ("text_config", "language_config", "llm_config", "thinker_config", "decoder")
 """Where a model of several parts keeps what is asked for; its first part that has heads counts."""
 
-_HEADS = (
-    "num_attention_heads",
-    "n_head",
-    "n_heads",
-    "decoder_attention_heads",
-    "num_heads",
-    "encoder_attention_heads",
-)
 _KV_HEADS = (
     "num_key_value_heads",
     "n_head_kv",
@@ -35,11 +36,6 @@ _KV_HEADS = (
     "kv_n_heads",
     "multi_query_group_num",
 )
-_HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
-_HEAD_DIM = ("head_dim", "attention_head_dim", "kv_channels", "d_kv")
-_LATENT = ("qk_nope_head_dim", "qk_rope_head_dim")
-"""Parts of a key's head where keys and values come from one latent vector (MLA)."""
-
 _SOFTCAP = ("attn_logit_softcapping", "attn_logit_softcap")
 _LARGEST_DIM, _MOST_HEADS, _LARGEST_CAP = 1024, 1024, 1e6
 
@@ -97,7 +93,7 @@ def like_of(config: dict[str, Any], with_sinks: frozenset[str]) -> Like | None:
         return None
     heads = _heads(part)
     head_dim, value_dim = _dimensions(part, heads)
-    kv_heads = _kv_heads(part) or heads
+    kv_heads = _kv_heads(part) or _usual(part).kv_heads or heads
     if not head_dim or heads % kv_heads:
         return None
     types = {str(each.get("model_type", ""))[:80] for each in (config, part)}
@@ -126,7 +122,12 @@ def _heads(part: dict[str, Any]) -> int:
     """Return how many heads of queries there are; those of a state space are none."""
     if "state_size" in part and "num_attention_heads" not in part:
         return 0
-    return _number(part, _HEADS, _MOST_HEADS)
+    return _number(part, HEADS, _MOST_HEADS) or _usual(part).heads
+
+
+def _usual(part: dict[str, Any]) -> Shape:
+    """Return what the class of a model takes where its configuration is silent."""
+    return default_shapes().get(str(part.get("model_type", ""))[:80], UNKNOWN)
 
 
 def _kv_heads(part: dict[str, Any]) -> int:
@@ -139,12 +140,19 @@ def _kv_heads(part: dict[str, Any]) -> int:
 
 def _dimensions(part: dict[str, Any], heads: int) -> tuple[int, int]:
     """Return the dimension of a key's head, and that of a value's where it is another."""
-    latent = [_number(part, (name,), _LARGEST_DIM) for name in _LATENT]
+    latent = [_number(part, (name,), _LARGEST_DIM) for name in LATENT]
     if all(latent):
         key, value = sum(latent), _number(part, ("v_head_dim",), _LARGEST_DIM)
         return key, value if value != key else 0
-    named = _number(part, _HEAD_DIM, _LARGEST_DIM)
-    return named or min(_number(part, _HIDDEN, 1 << 20) // heads, _LARGEST_DIM), 0
+    usual = _usual(part)
+    named = _number(part, HEAD_DIM, _LARGEST_DIM) or (usual.head_dim if _is_open(part) else 0)
+    width = _number(part, HIDDEN, 1 << 20) or usual.hidden
+    return named or min(width // heads, _LARGEST_DIM), 0
+
+
+def _is_open(part: dict[str, Any]) -> bool:
+    """Return whether a configuration leaves the head dimension to its class: null is a value."""
+    return not any(name in part for name in HEAD_DIM)
 
 
 def _number(part: dict[str, Any], names: tuple[str, ...], most: int) -> int:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.model.errors import TargetError
+from fadoctor.model.errors import TargetError, UsageError
+from fadoctor.model.fact import printable
 from fadoctor.model.trace import Record
 from fadoctor.model.typed import convert
 from fadoctor.proof.trace.join import build_report
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
     from fadoctor.model.trace import TraceReport
     from fadoctor.proof.trace.settings import Config
+
+MOST_CALLS = 100_000
+"""As many calls as one trace may record."""
 
 
 @cache
@@ -42,7 +46,12 @@ class Trace:
     """Records attention calls between enter and exit. Not to be entered twice at a time."""
 
     def __init__(self, calls: int) -> None:
-        """Take how many calls are recorded."""
+        """Take how many calls are recorded; UsageError where that is no number of calls."""
+        if type(calls) is not int or not 0 < calls <= MOST_CALLS:
+            shown = printable(repr(calls), 40)
+            raise UsageError(
+                f"trace(calls={shown}): must be a whole number from 1 to {MOST_CALLS:,}"
+            )
         self._calls = calls
         self._tracer: Any = None
         self._watch: Any = None
@@ -78,12 +87,28 @@ class Trace:
         sys.meta_path.remove(self._watch)
         self._tracer.end()
 
+    def __repr__(self) -> str:
+        """Return its name and how many calls it has seen: `print(t.report())` tells the rest."""
+        if self._tracer is None:
+            return "<Trace: not begun>"
+        count = sum(call.times for each in self.document().processes for call in each.calls)
+        return f"<Trace: {count} attention call{'' if count == 1 else 's'}>"
+
     def document(self) -> TraceReport:
-        """Return what was seen, as `fadoctor trace --format json` says it."""
+        """Return what was seen, as `fadoctor trace --format json` says it.
+
+        UsageError where the block was never entered.
+        """
+        if self._tracer is None:
+            raise UsageError("the trace has not begun: call the model inside `with trace() as t:`")
         plain = self._tracer.record.document()
         process = process_of(convert(plain, Record))
         report = build_report(tuple(sys.argv), 0, (process,), self._knowledge)
         return hide_in_document(report)
+
+    def __str__(self) -> str:
+        """Return the report, or that nothing has begun: `print(t)` is for a person."""
+        return repr(self) if self._tracer is None else self.report()
 
     def report(self) -> str:
         """Return what was seen, as `fadoctor trace` says it."""

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.model_shapes import (
+    HEADS,
+    HIDDEN,
+    LATENT,
+    UNKNOWN,
+    default_shapes,
+)
 from fadoctor.sources.configs import words
 from fadoctor.sources.configs.intent import Computed, Configuration
 from fadoctor.sources.configs.kinds import BITSANDBYTES
@@ -17,7 +24,6 @@ KIND = "model"
 _HEADS = frozenset({"hidden_size", "num_attention_heads", "n_head", "n_embd", "num_hidden_layers"})
 _TOPICS = (
     ("model_type", "config.model_type", words.text),
-    ("head_dim", "config.head_dim", words.integer),
     ("attn_logit_softcapping", "config.softcap", words.text),
     ("_attn_implementation", "config.attention", words.text),
     ("attn_implementation", "config.attention", words.text),
@@ -59,19 +65,35 @@ def _checkpoint(said: Said, part: Node) -> bool:
 
 
 def _heads(said: Said, text: Node) -> None:
-    """Say how large a head is, where that follows from the width and the number of heads."""
+    """Say how large a head is: by its name, by its parts, by its class, or by width and number."""
     dropout = text.get("attention_dropout") or text.get("attn_pdrop")
     if dropout is not None and dropout.value is not None:
         said.add("config.dropout", dropout, words.text(dropout), "attention_dropout")
-    if text.get("head_dim") is not None or text.get("kv_lora_rank") is not None:
+    latent = text.get("kv_lora_rank")
+    if latent is not None:
+        # Keys and values come from one latent vector: head_dim is the part that turns.
+        parts = [_number(text, (key,)) for key in LATENT]
+        if all(parts):
+            said.add("config.head_dim", latent, sum(parts), f"{' + '.join(LATENT)}, kv_lora_rank")
         return
-    width = text.get("hidden_size") or text.get("n_embd")
-    count = text.get("num_attention_heads") or text.get("n_head")
-    if width is None or count is None:
+    if said.take(text, "head_dim", "config.head_dim", words.integer) is not None:
         return
-    wide, many = words.integer(width), words.integer(count)
-    if isinstance(wide, int) and isinstance(many, int) and many > 0 and wide % many == 0:
-        said.add("config.head_dim", width, wide // many, "hidden_size / num_attention_heads")
+    kind = text.get("model_type")
+    usual = default_shapes().get(str(kind.scalar), UNKNOWN) if kind is not None else UNKNOWN
+    if kind is not None and usual.head_dim and text.get("head_dim") is None:
+        said.add("config.head_dim", kind, usual.head_dim, "the default of model_type")
+        return
+    wide, many = _number(text, HIDDEN) or usual.hidden, _number(text, HEADS) or usual.heads
+    node = next((n for n in map(text.get, (*HIDDEN, "model_type")) if n is not None), None)
+    if many and wide and wide % many == 0 and node is not None:
+        said.add("config.head_dim", node, wide // many, "hidden_size / num_attention_heads")
+
+
+def _number(text: Node, names: tuple[str, ...]) -> int:
+    """Return the first of some keys that is a number above zero; 0 where none is."""
+    nodes = (text.get(name) for name in names)
+    found = (words.integer(node) for node in nodes if node is not None and node.value is not None)
+    return next((each for each in found if isinstance(each, int) and each > 0), 0)
 
 
 def _window(said: Said, text: Node) -> None:

@@ -33,7 +33,7 @@ class Shape(NamedTuple):
     magnitude: float = 1.0
     """What q and k are multiplied by: large logits make the softmax steep."""
     masked: bool = False
-    """Whether a mask hides the last keys of each sequence but the first, as padding does."""
+    """Whether a mask hides keys of each sequence but the first, as padding on both sides does."""
     window: int = 0
     """Keys that a query sees, itself the last of them; 0: all."""
     softcap: float = 0.0
@@ -71,8 +71,8 @@ SHAPES = {
 }
 """Case -> shape."""
 
-HIDDEN_KEYS = 37
-"""Keys at the end of a sequence that a mask hides."""
+HIDDEN_KEYS, HIDDEN_FIRST = 37, 5
+"""Keys at the end, and at the beginning, of a sequence that a mask hides."""
 
 LIKE_HEADS, LIKE_WINDOW = 16, 128
 """Most query heads and the widest window of a model's shape: the rest is the same once more."""
@@ -114,6 +114,7 @@ def visible(torch: Any, shape: Shape) -> Any:
     if shape.masked:
         seen = torch.ones(shape.batch, 1, 1, shape.seqlen, dtype=torch.bool)
         seen[1:, :, :, -HIDDEN_KEYS:] = False
+        seen[1:, :, :, :HIDDEN_FIRST] = False
         return seen
     if not shape.causal and not shape.lengths and not shape.window:
         return None

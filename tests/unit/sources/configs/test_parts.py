@@ -163,6 +163,27 @@ def test_a_model_s_configuration() -> None:
         ({"use_flash_attn": True}, "attention", "flash_attention_2"),
         ({"use_flash_attn": "auto"}, "attention", None),
         ({"kv_lora_rank": 512}, "head_dim", None),
+        (
+            {"kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "head_dim": 64},
+            "head_dim",
+            192,
+        ),
+        ({"head_dim": None, "hidden_size": 4096, "num_attention_heads": 32}, "head_dim", 128),
+        ({"text_config": {"d_model": 384, "decoder_attention_heads": 6}}, "head_dim", 64),
+        # Saved without what is the default of the class.
+        (
+            {
+                "text_config": {
+                    "model_type": "gemma3_text",
+                    "hidden_size": 3840,
+                    "num_attention_heads": 16,
+                }
+            },
+            "head_dim",
+            256,
+        ),
+        ({"text_config": {"model_type": "gemma3_text", "hidden_size": 2560}}, "head_dim", 256),
+        ({"text_config": {"model_type": "llama"}}, "head_dim", 128),
         ({"dtype": "float32"}, "checkpoint_dtype", "fp32"),
         ({"quantization_config": {"quant_method": "awq", "bits": 4}}, "quantization", "awq"),
         ({"quantization_config": {"load_in_4bit": True}}, "quantization", "4bit"),
