@@ -59,6 +59,13 @@ def test_a_warning_is_a_note_where_the_log_ends_otherwise(read: Callable[[str], 
     assert reading.ranked.unexplained.text == "KeyError: 'labels'"
 
 
+def test_a_status_of_miopen_at_the_end_is_no_other_error(read: Callable[[str], Reading]) -> None:
+    failed = "MIOpen Error: conv.cpp:275: No suitable algorithm was found\n"
+    reading = read(f"{failed}{TRACEBACK}RuntimeError: miopenStatusUnknownError\n")
+    assert found(reading) == [("miopen-layer-failed", "warning")]
+    assert reading.ranked.unexplained is None
+
+
 def test_an_exception_that_the_title_repeats_is_no_other(read: Callable[[str], Reading]) -> None:
     raised = "ImportError: DLL load failed while importing onnxruntime_pybind11_state: x"
     reading = read(f"{raised}\n\nIt happens at the start.\n{TRACEBACK}{raised}\n")
