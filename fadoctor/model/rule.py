@@ -72,6 +72,8 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     options: tuple[str, ...] = ()
     settings: dict[str, str] = {}
     """What frameworks are told: ``{attention: sdpa, dtype: fp16}``, in the words of each."""
+    frameworks: tuple[str, ...] = ()
+    """Whose users an advice is for: left out where only other frameworks are at work."""
     effects: dict[str, Effect] = {}
     """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
