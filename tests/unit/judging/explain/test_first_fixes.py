@@ -67,3 +67,15 @@ def test_a_run_that_only_says_more_comes_behind_what_may_help(knowledge: Knowled
         explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge).findings[0].fixes
     )
     assert [fix.id for fix in fixes] == ["compare-sdpa", "find-the-kernel"]
+
+
+def test_fixes_for_a_package_that_no_line_names_are_left_out(knowledge: Knowledge) -> None:
+    """A node that lacks a part of sageattention was told to install SGLang again."""
+    text = (
+        "C:\\ui\\Lib\\site-packages\\sageattention\\core.py\nImportError: DLL load failed while "
+        "importing _qattn_sm89: The specified procedure could not be found."
+    )
+    report = explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge)
+    titles = "\n".join(fix.title for fix in report.findings[0].fixes)
+    assert "sageattention" in titles
+    assert not re.search(r"SGLang|xformers|flash-attn", titles)
