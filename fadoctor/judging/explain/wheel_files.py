@@ -32,7 +32,7 @@ _FLASH = PACKAGES[FLASH_ATTN][0]
 _WINDOWS, _LINUX = "win_amd64", "linux_x86_64"
 _OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
     "flash-attn-for-torch",
-    "sageattention-windows-wheels",
+    "sageattention-windows",
     "triton-windows-for-torch",
 )
 _NEW_ABI = "2.7"
