@@ -256,12 +256,11 @@ class WheelFiles:
         good = [file for file in self._wheels.fitting(wanted) if self._is_good(file)]
         if not good:
             return None
+        own = next((each for each in good if each.source == OFFICIAL), None)
         newest = version_part(good[0].version, "minor")
         alike = [file for file in good if version_part(file.version, "minor") == newest]
         exact = "cu" + cuda.replace(".", "")
-        return next(
-            (each for each in alike if exact == each.cuda or each.source == OFFICIAL), alike[0]
-        )
+        return own or next((each for each in alike if each.cuda == exact), alike[0])
 
     def _is_good(self, file: WheelFile) -> bool:
         """Return whether a file has no known fault, has the GPU's code, and was not tried."""
