@@ -79,3 +79,14 @@ def test_fixes_for_a_package_that_no_line_names_are_left_out(knowledge: Knowledg
     titles = "\n".join(fix.title for fix in report.findings[0].fixes)
     assert "sageattention" in titles
     assert not re.search(r"SGLang|xformers|flash-attn", titles)
+
+
+def test_a_cell_that_is_not_found_has_no_words_of_its_key(knowledge: Knowledge) -> None:
+    """Where torch may be for one of several CUDA, these were named as releases of the driver."""
+    text = (
+        "torch 2.9.0 on Linux\n"
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12020)."
+    )
+    report = explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge)
+    steps = [step.text for fix in report.findings[0].fixes for step in fix.steps]
+    assert "Install NVIDIA driver 580 or newer on the host, and restart it." in steps
