@@ -6,6 +6,7 @@ it. Where that is open, one question names the fact that decides most.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -49,6 +50,7 @@ CHOICES = 4
 
 _TRIED = "The log shows that this was tried."
 _THERE = "The log shows that this is installed already."
+_OWNER = "package.distribution"
 _BROKEN = "torch-abi"
 """The area of the rules about files that are there, and do not fit."""
 _OR = "Or "
@@ -93,6 +95,8 @@ class _Sorted:
         is_of_others = truth is Truth.UNKNOWN and (
             _is_of_others(self._scope, template) or self._is_unasked(template)
         )
+        if truth is Truth.UNKNOWN and self._is_unnamed(template):
+            return
         if not _runs(template):
             rank = self.of_others if is_of_others else self.advice
             self._keep(_told(aside, template, self._shown), template, rank)
@@ -104,6 +108,19 @@ class _Sorted:
         """Return whether a fix brings FlashAttention, of which no line of the log speaks."""
         is_flash = bool(template.brings) and all(each.value == "fa2" for each in template.brings)
         return is_flash and bool(self._lines) and not any(map(_FLASH.search, self._lines))
+
+    def _is_unnamed(self, template: FixTemplate) -> bool:
+        """Return whether a fix is for packages of which no line of the log holds the name."""
+        found = aside_of(self._scope, template).resolve(_OWNER)
+        wanted = template.when.get(_OWNER)
+        names = wanted.get("in", wanted.get("is")) if isinstance(wanted, dict) else wanted
+        names = [names] if isinstance(names, str) else names
+        if isinstance(found, Known) or not isinstance(names, list) or not self._lines:
+            return False
+        patterns = [
+            re.compile(re.sub(r"[-_.]", "[-_. ]?", str(name)), re.IGNORECASE) for name in names
+        ]
+        return not any(pattern.search(line) for line in self._lines for pattern in patterns)
 
     def _keep(self, fix: Fix | None, template: FixTemplate, rank: list[Fix]) -> None:
         if fix is None or not fix.steps or removes_the_absent(fix, self._scope.environment):

@@ -90,7 +90,9 @@ class Scope:
             return _SOME_GPU
         if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
             return _NOT_SET
-        is_told = otherwise is None or (isinstance(fact, Unknown) and fact.words)
+        # A cell of a row that is not found has the words of its key, which say nothing of the cell.
+        is_own = path.partition(".")[0] not in self.rule.rows
+        is_told = otherwise is None or (isinstance(fact, Unknown) and fact.words and is_own)
         return _text(fact) if is_told else str(otherwise)
 
     def fill_items(self, template: str) -> tuple[str, ...]:

@@ -112,12 +112,19 @@ class FixSelection:
 
         files = WheelFiles(scope, self._texts)
         named = [files.named(fix, chosen.get(fix.id, "")) for fix in fixes]
-        says = [tuple(step.text for step in fix.steps) for fix in named]
-        return tuple(fix for at, fix in enumerate(named) if says[at] not in says[:at])
+        says = ["\n".join(step.text for step in fix.steps) for fix in named]
+        return tuple(fix for at, fix in enumerate(named) if not _is_said(fix, says[:at]))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _is_said(fix: Fix, before: Sequence[str]) -> bool:
+    """Return whether fixes before this one say the same, or install the same file."""
+    text = "\n".join(step.text for step in fix.steps)
+    files = [item for step in fix.steps for item in step.items if item.startswith("https:")]
+    return text in before or any(file in each for each in before for file in files)
 
 
 def _by_use(fixes: Iterable[Fix]) -> list[Fix]:

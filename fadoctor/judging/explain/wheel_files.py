@@ -40,6 +40,8 @@ _NEW_ABI = "2.7"
 _LINES = 6
 """Most commands that are shown beside each other."""
 
+_FOR_TORCH = "-for-torch"
+"""What the name of a table has after that of the distribution whose releases it holds."""
 NAMED_FILE = "named-file"
 """What a rule says of a fix that is about whichever file the text names."""
 _OWNERS = ("mjun0812", "woct0rdho")
@@ -105,7 +107,7 @@ class WheelFiles:
         files = [each["name"].lower() for line in self._lines for each in _FILE.finditer(line)]
         if any(name.startswith(SAGE) for name in files):
             return SAGE
-        return _FLASH if any(name.startswith("flash_attn") for name in files) else ""
+        return _FLASH if any(name.startswith(FLASH_ATTN) for name in files) else ""
 
     def _title(self, distribution: str) -> str:
         known = [
@@ -238,9 +240,10 @@ class WheelFiles:
         listed = self._environment.facts.get("packages.installed")
         names = listed.value if isinstance(listed, Known) and isinstance(listed.value, dict) else {}
         fits = self._matrix.find(_TRITON, {"torch": Known(self._torch, "asked")}).cell("version")
-        if "triton-windows" in names or not isinstance(fits, Known):
+        distribution = _TRITON.removesuffix(_FOR_TORCH)
+        if distribution in names or not isinstance(fits, Known):
             return []
-        item = f"triton-windows=={fits.value}"
+        item = f"{distribution}=={fits.value}"
         return [Step(StepKind.INSTALL, f"pip install {item}", (item,))]
 
     def _file(self, torch: str, cuda: str, python: str) -> WheelFile | None:
@@ -253,12 +256,11 @@ class WheelFiles:
         good = [file for file in self._wheels.fitting(wanted) if self._is_good(file)]
         if not good:
             return None
+        own = next((each for each in good if each.source == OFFICIAL), None)
         newest = version_part(good[0].version, "minor")
         alike = [file for file in good if version_part(file.version, "minor") == newest]
         exact = "cu" + cuda.replace(".", "")
-        return next(
-            (each for each in alike if exact == each.cuda or each.source == OFFICIAL), alike[0]
-        )
+        return own or next((each for each in alike if each.cuda == exact), alike[0])
 
     def _is_good(self, file: WheelFile) -> bool:
         """Return whether a file has no known fault, has the GPU's code, and was not tried."""

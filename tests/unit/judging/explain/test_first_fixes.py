@@ -67,3 +67,26 @@ def test_a_run_that_only_says_more_comes_behind_what_may_help(knowledge: Knowled
         explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge).findings[0].fixes
     )
     assert [fix.id for fix in fixes] == ["compare-sdpa", "find-the-kernel"]
+
+
+def test_fixes_for_a_package_that_no_line_names_are_left_out(knowledge: Knowledge) -> None:
+    """A node that lacks a part of sageattention was told to install SGLang again."""
+    text = (
+        "C:\\ui\\Lib\\site-packages\\sageattention\\core.py\nImportError: DLL load failed while "
+        "importing _qattn_sm89: The specified procedure could not be found."
+    )
+    report = explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge)
+    titles = "\n".join(fix.title for fix in report.findings[0].fixes)
+    assert "sageattention" in titles
+    assert not re.search(r"SGLang|xformers|flash-attn", titles)
+
+
+def test_a_cell_that_is_not_found_has_no_words_of_its_key(knowledge: Knowledge) -> None:
+    """Where torch may be for one of several CUDA, these were named as releases of the driver."""
+    text = (
+        "torch 2.9.0 on Linux\n"
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 12020)."
+    )
+    report = explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge)
+    steps = [step.text for fix in report.findings[0].fixes for step in fix.steps]
+    assert "Install NVIDIA driver 580 or newer on the host, and restart it." in steps

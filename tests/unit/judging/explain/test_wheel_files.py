@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 
 _SYMBOL = "undefined symbol: _ZN3c104cuda9SetDeviceEab"
 _NO_PART = "No module named 'flash_attn_2_cuda'"
-_SAGE = (
-    "C:\\ui\\Lib\\site-packages\\sageattention\\core.py\n"
-    "ImportError: DLL load failed while importing _qattn_sm89: The specified procedure"
-    " could not be found."
-)
 _FAILED = (
     "  Building wheel for flash-attn (setup.py) ... error\n  error C2872: 'std': ambiguous symbol"
 )
@@ -48,10 +43,6 @@ DECIDED = {
     "Using Python 3.12.11 environment at: env, on Windows (win_amd64)": (
         f"pip install https://github.com/mjun0812/{_FILES}v0.7.11/"
         "flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-win_amd64.whl"
-    ),
-    # sageattention, with the triton that it imports
-    f"{_SAGE}\npytorch version: 2.9.1+cu130\nPython version: 3.12.10": (
-        "pip install triton-windows==3.5.1.post24"
     ),
 }
 
@@ -109,6 +100,17 @@ def test_a_file_that_is_no_attention_needs_the_python_of_its_name(knowledge: Kno
 def test_amd_gets_no_file_for_cuda(knowledge: Knowledge) -> None:
     text = f"{_NO_PART}\ntorch 2.8.0+rocm6.4, Python 3.12 on Windows, Radeon RX 7900 XTX"
     assert not any("http" in step for step in _steps(text, knowledge))
+
+
+def test_one_command_for_one_file(knowledge: Knowledge) -> None:
+    """Two fixes of a rule named the same file, each in its own words."""
+    text = (
+        "Windows 11, torch 2.9.1+cu130\nAssertionError: SM89 kernel is not available. Make sure "
+        "you GPUs with compute capability 8.9."
+    )
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    said = [step.text for fix in report.findings[0].fixes for step in fix.steps]
+    assert sum("win_amd64.whl" in text for text in said) == 1
 
 
 def test_linux_compiles_sageattention(knowledge: Knowledge) -> None:
