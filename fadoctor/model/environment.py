@@ -63,8 +63,17 @@ UNSAID = "the text does not say"
 ASSUMED_PLATFORM = "assumed: the log names no other platform"
 """The source of a platform that a text does not name: it is the likeliest one."""
 
+NAME_A_GPU = "name one with --gpu"
+"""What the reason of a GPU ends with that neither a text nor this machine tells."""
+
+UNCHECKED = "other releases that the files allow are not checked yet"
+"""Why a first answer about ranges decides nothing: it judged today's releases alone."""
+
 DRIVER_NOT_GIVEN = "--gpu was given without --driver"
 """Why the driver of an assumed GPU is open, and with it each cell whose kernel is there."""
+
+OTHER_PLATFORM = "another platform is assumed"
+"""Why driver, Python and libraries are open where a platform alone is assumed."""
 
 RESOLVED = "packages.resolved"
 """The fact which resolver decided what files leave open."""

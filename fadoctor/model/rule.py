@@ -72,6 +72,8 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     options: tuple[str, ...] = ()
     settings: dict[str, str] = {}
     """What frameworks are told: ``{attention: sdpa, dtype: fp16}``, in the words of each."""
+    frameworks: tuple[str, ...] = ()
+    """Whose users an advice is for: left out where only other frameworks are at work."""
     effects: dict[str, Effect] = {}
     """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
@@ -99,6 +101,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """Patterns of a log: not offered where a line of one holds one of them."""
     otherwise: bool = False
     """Whether it is offered only where nothing else is proved: then it goes before questions."""
+    wheel: str = ""
+    """A distribution whose prebuilt file it tells to choose: explain names that file."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.environment import UNNAMED, UNSAID
+from fadoctor.model.environment import NAME_A_GPU, UNCHECKED, UNNAMED, UNSAID
 from fadoctor.model.fact import Absent, Known, Unknown, fact_text, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BACKENDS
 from fadoctor.model.smoke import CPU
 from fadoctor.model.verdict import Backend, Dtype
-from fadoctor.report.doubt import about_gpus, doubt_of, lacks_driver, only_reason
+from fadoctor.report.doubt import about_gpus, doubt_of, is_unchecked, only_reason, waits_for
 from fadoctor.report.headline import headline, headline_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ _REASON_LIMIT = 200
 
 _NO_GPU = "--gpu none"
 _MAY_FAIL = "may not work here"
+_OPEN = "could not be decided here"
 
 _ASK = "To ask about one: `fadoctor check --gpu A100`."
 
@@ -92,6 +93,12 @@ def answers_of(report: Report) -> tuple[GpuAnswer, ...]:
         found.setdefault(each.sentence, each)
     order = list(State)
     return tuple(sorted(found.values(), key=lambda each: order.index(each.state)))
+
+
+def not_said(report: Report) -> tuple[str, ...]:
+    """Return why nothing was looked at, without the sentence that is the answer already."""
+    said = {each.sentence for each in answers_of(report)} if report.not_looked else set()
+    return tuple(each for each in report.not_looked if each not in said)
 
 
 def is_tabled(report: Report) -> bool:
@@ -177,8 +184,9 @@ def _is_assumed(report: Report) -> bool:
     """Return whether the table is about releases that are not here: no torch for that GPU is."""
     is_asked = any(each.startswith("--gpu ") for each in report.overlays)
     facts = report.environment
-    is_absent = isinstance(facts.get("torch.version"), Absent)
-    is_real = report.target.kind != "manifest"
+    is_alone = "torch.version" not in facts  # no file speaks of torch, and no machine was read
+    is_absent = is_alone or isinstance(facts.get("torch.version"), Absent)
+    is_real = is_alone or report.target.kind != "manifest"
     build = facts.get("torch.build")
     return (
         is_asked
@@ -204,6 +212,8 @@ def _without_flash(report: Report) -> str:
         return "FlashAttention is not installed"
     if any(_is_open(each) for each in versions):
         return "which FlashAttention will be installed is unknown"
+    if "torch.version" not in report.environment:
+        return "no FlashAttention is named"
     return "the files ask for no FlashAttention"
 
 
@@ -252,10 +262,9 @@ def _of_backend(name: str, what: str, verdicts: Sequence[Verdict], report: Repor
     if State.UNKNOWN in states.values():
         if (cause := doubt_of(report, verdicts)) is not None:
             return GpuAnswer(State.UNKNOWN, f"{name}{what} {_MAY_FAIL}. {headline(cause)}.")
-        if lacks_driver(verdicts):
-            how = "supports this GPU; add --driver to know whether it runs"
-            return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
-        return GpuAnswer(State.UNKNOWN, f"{name}{what} could not be decided here.")
+        how = f"is not decided yet: {UNCHECKED}" if is_unchecked(verdicts) else _OPEN
+        how = f"supports this GPU; {waits}" if (waits := waits_for(report, verdicts)) else how
+        return GpuAnswer(State.UNKNOWN, f"{name}{what} {how}.")
     because = _reasons(verdicts)
     of_hardware = _of_hardware(report)
     if all(of_hardware.intersection(each.because) for each in verdicts):
@@ -287,7 +296,10 @@ def _why_no_table(report: Report) -> str:
     if isinstance(count, Known) and count.value == 0:
         return f"There is no GPU here.{cause} {_ASK}"
     if isinstance(count, Unknown):
-        cause = cause or f" {printable(count.reason, _REASON_LIMIT).rstrip('.')}."
+        reason = printable(count.reason, _REASON_LIMIT).rstrip(".")
+        cause = cause or f" {reason[:1].upper()}{reason[1:]}."
+        if reason.endswith(NAME_A_GPU):
+            return f"The answer depends on the GPU.{cause}"
         return f"fadoctor could not read which GPU is here.{cause}"
     torch = facts.get("torch.version")
     if isinstance(torch, Unknown):

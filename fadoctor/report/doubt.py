@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.environment import DRIVER_NOT_GIVEN
-from fadoctor.model.fact import Unknown, printable
+from fadoctor.model.environment import DRIVER_NOT_GIVEN, OTHER_PLATFORM, UNCHECKED, UNSAID
+from fadoctor.model.fact import Known, Unknown, printable
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Backend, Predicted
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Verdict
 
 _REASON_LIMIT = 120
+
+_WAITS = {
+    DRIVER_NOT_GIVEN: "add --driver to know whether it runs",
+    OTHER_PLATFORM: "driver, Python and system decide whether it runs",
+    UNSAID: "the text does not show whether it loads",
+}
+"""Why a cell is open that nothing is known to be wrong with, and what would decide it."""
 
 
 def doubt_of(report: Report, verdicts: Sequence[Verdict]) -> Finding | None:
@@ -35,6 +42,21 @@ def lacks_driver(verdicts: Sequence[Verdict]) -> bool:
     return bool(open_) and all(DRIVER_NOT_GIVEN in each.detail for each in open_)
 
 
+def is_unchecked(verdicts: Sequence[Verdict]) -> bool:
+    """Return whether cells are those of a first answer, about today's releases alone."""
+    return any(each.detail == UNCHECKED for each in verdicts)
+
+
+def waits_for(report: Report, verdicts: Sequence[Verdict]) -> str:
+    """Return what decides open cells of a GPU that is supported; "" where that is not all."""
+    open_ = _open(verdicts)
+    gpu = next((each.gpu.partition(" ")[0] for each in open_), "")
+    if not isinstance(report.environment.get(f"{gpu}.compute_capability"), Known):
+        return ""
+    said = (words for reason, words in _WAITS.items() if all(reason in e.detail for e in open_))
+    return next(said, "")
+
+
 def only_reason(verdicts: Sequence[Verdict]) -> str:
     """Return after a colon the one reason of cells that no rule decides; "" where a rule does."""
     details = {each.detail for each in verdicts if each.detail}
@@ -46,6 +68,8 @@ def only_reason(verdicts: Sequence[Verdict]) -> str:
 def why_no_advice(report: Report) -> str:
     """Return why nothing is recommended for the GPUs of a table."""
     of_torch = [each for each in report.verdicts if each.backend is Backend.SDPA_MATH]
+    if is_unchecked(report.verdicts):
+        return f"No recommendation yet: {UNCHECKED}."
     is_wrong = any(each.severity is not Severity.NOTE for each in report.findings)
     if of_torch and all(each.outcome is Predicted.FAILS for each in report.verdicts) and is_wrong:
         return "Nothing works yet: first repair what is wrong below."

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _EVERYTHING = "environment"
 """The subject that needs no name."""
 
+_CONTRADICTED = "packages.contradicted"
+_NAMES = 3
+
 
 class Headed(Protocol):
     """What has a headline: a finding of an environment, of a run or of a fleet."""
@@ -55,4 +58,11 @@ def headline_of(
 ) -> str:
     """Return the headline of a finding of one environment, with its subject, or with several."""
     about = [each for each in subjects or (finding.subject,) if each != _EVERYTHING]
-    return headline(finding, about[:at_most], severity=severity)
+    return headline(finding, (about or _contradicted(finding))[:at_most], severity=severity)
+
+
+def _contradicted(finding: Finding) -> list[str]:
+    """Return the packages whose requirements a finding of a whole environment is about."""
+    values = (each.value for each in finding.evidence if each.fact == _CONTRADICTED)
+    names = [str(name) for value in values if isinstance(value, dict) for name in value]
+    return [*names[:_NAMES], *(["..."] if len(names) > _NAMES else [])]

@@ -17,7 +17,7 @@ from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, conflict_text
 from fadoctor.model.report import Report
 from fadoctor.model.verdict import Dtype, Measured, Predicted
-from fadoctor.report.answer import State, answers_of
+from fadoctor.report.answer import State, answers_of, not_said
 from fadoctor.report.blame import blame_text
 from fadoctor.report.ci.listing import by_reason
 from fadoctor.report.environment_text import environment_lines
@@ -93,8 +93,8 @@ def _report(report: Report) -> Iterator[Part]:
     yield Part("\\\n".join(_answers(report)))
     if blame := blame_text(report):
         yield Part(escape(blame))
-    if report.not_looked:
-        yield Part("\n\n".join(map(escape, report.not_looked)), "Not looked at", _NOTES)
+    if unsaid := not_said(report):
+        yield Part("\n\n".join(map(escape, unsaid)), "Not looked at", _NOTES)
     yield from _recommended(report)
     yield from _findings(report.findings)
     yield from _tables(report.verdicts)

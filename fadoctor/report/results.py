@@ -14,6 +14,7 @@ from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.report import Report
 from fadoctor.model.smoke import SmokeReport
+from fadoctor.report.words import counted
 from fadoctor.sources.examine.text_kind import TextKind
 from fadoctor.syntax.credentials.document import hide_in_document
 
@@ -49,7 +50,7 @@ class FactsResult(Printed, Environment, frozen=True):
 
     def __repr__(self) -> str:
         """Return its name and how many facts it has."""
-        return _short(self, f"{len(self.facts)} facts")
+        return _short(self, counted(len(self.facts), "fact"))
 
 
 class ExplainResult(Printed, Explanation, frozen=True):
@@ -65,7 +66,7 @@ class PlanResult(Printed, Plan, frozen=True):
 
     def __repr__(self) -> str:
         """Return its name, its outcome and how many steps it has."""
-        return _short(self, f"{self.outcome.value}, {len(self.actions)} steps")
+        return _short(self, f"{self.outcome.value}, {counted(len(self.actions), 'step')}")
 
 
 class SmokeResult(Printed, SmokeReport, frozen=True):

@@ -12,7 +12,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Measured, Predicted, Verdict
-from fadoctor.report.answer import State, answers_of, is_flash, is_tabled, left_out
+from fadoctor.report.answer import State, answers_of, is_flash, is_tabled, left_out, not_said
 from fadoctor.report.blame import blame_text
 from fadoctor.report.doubt import doubt_of, lacks_driver, why_no_advice
 from fadoctor.report.environment_text import environment_lines, with_gpus_alike
@@ -68,14 +68,16 @@ def _one_line(page: Paper, report: Report) -> str:
     parts = [page.mark((mark, plain)), *(each.sentence for each in answers[:_ANSWERS_SHOWN])]
     if report.recommendation is not None:
         parts.append(f"{_use(report)}.")
-    parts += report.not_looked[:1]
+    parts += [each for each in not_said(report)[:1] if each == report.not_looked[0]]
     parts += [f"Assumed: {overlay}." for overlay in report.overlays]
     parts += [f"Rule {error.rule_id} broke: {error.reason}." for error in report.rule_errors]
     total = report.summary
     found = {"error": total.error, "warning": total.warning, "note": total.note}
     counts = [counted(number, name) for name, number in found.items() if number]
     counts += [f"{total.unknown} undecided"] if total.unknown else []
-    return " ".join([*parts, f"{', '.join(counts) or 'No findings'}."])
+    if not (counts or report.not_looked):
+        counts = ["No findings"]
+    return " ".join([*parts, *([f"{', '.join(counts)}."] if counts else [])])
 
 
 def _use(report: Report) -> str:
@@ -142,14 +144,12 @@ class _Page(Paper):
             mark, plain, colour = _STATES[answer.state]
             sign = plain if self.style.ascii_only else mark
             self.line(f"{sign} {answer.sentence}", f"bold {colour}", hang=2)
-        said = {answer.sentence for answer in answers}
-        unsaid = [sentence for sentence in report.not_looked if sentence not in said]
-        for sentence in [] if is_tabled(report) else unsaid:
+        for sentence in [] if is_tabled(report) else not_said(report):
             self.line(sentence, "bold yellow", indent=2)
         if blame := blame_text(report):
             self.line(blame, indent=2, hang=2)
         self.recommendation(report)
-        for sentence in unsaid if is_tabled(report) else []:
+        for sentence in not_said(report) if is_tabled(report) else []:
             self.line(sentence, indent=2)
         if report.overlays:
             self.line(f"Assumed: {'; '.join(report.overlays)}", "magenta", indent=2)

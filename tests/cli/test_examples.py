@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LINES = [line for lines in EXAMPLES.values() for line in lines]
 _ELSEWHERE = ("fadoctor rules update", "fadoctor mcp")
 """Tried in tests/cli/test_rules_update.py and tests/cli/test_mcp.py, which have what they need."""
+CHOICES = 20
+"""Characters of choices that the column of 80 has room for."""
+
 _RUN_SOMETHING = ("fadoctor run", "fadoctor trace", "fadoctor smoke --")
 """They start an interpreter, or several: seconds."""
 
@@ -60,3 +63,20 @@ def test_every_command_has_examples_and_its_help_shows_them(run: Run) -> None:
 @pytest.mark.parametrize("columns", [80])
 def test_an_example_fits_a_terminal(columns: int) -> None:
     assert [line for line in LINES if len(line) > columns - 2] == []
+
+
+def test_no_list_of_choices_is_cut_in_a_narrow_window() -> None:
+    """It was "<error|warning|note|neve" and "r>" on the next line."""
+    groups = [get_command(build())]
+    long: list[str] = []
+    for group in groups:
+        for name, each in group.commands.items():  # type: ignore[attr-defined]  # a group
+            if hasattr(each, "commands"):
+                groups.append(each)
+                continue
+            options = (one for one in each.params if one.param_type_name == "option")
+            choices = {o.name: getattr(o.type, "choices", ()) for o in options if not o.metavar}
+            long += [
+                f"{name} {o}" for o, words in choices.items() if len("|".join(words)) > CHOICES
+            ]
+    assert long == []

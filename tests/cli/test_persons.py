@@ -251,16 +251,26 @@ def of_any_machine(text: str) -> str:
     return re.sub(r"(?m)^  Packages: numpy \S+$", "  Packages: none of the stack", text)
 
 
+ALL = {**PERSONS, **OTHERS}
+_PLAN = re.compile(r"`fadoctor fix --dry-run`, with the same ((?:--[a-z]+(?:, | and )?)+)")
+_PAGE = re.compile(r"page: fadoctor rules show ([a-z0-9-]+)")
+
+
+def given(person: Person, folder: Path) -> None:
+    """Write what a person has into the folder where commands are typed."""
+    for name, content in person.files:
+        (folder / "cwd" / name).write_text(content, encoding="utf-8")
+    if person.host:
+        facts = recording.read(person.host, folder / "host")
+        (folder / "cwd" / "facts.json").write_bytes(msgspec.json.encode(facts))
+
+
 @pytest.mark.parametrize(
     "name", [*PERSONS, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 )
 def test_the_first_screen_has_the_answer(name: str, run: Run, tmp_path: Path) -> None:
-    person = {**PERSONS, **OTHERS}[name]
-    for file, text in person.files:
-        (tmp_path / "cwd" / file).write_text(text, encoding="utf-8")
-    if person.host:
-        facts = recording.read(person.host, tmp_path / "host")
-        (tmp_path / "cwd" / "facts.json").write_bytes(msgspec.json.encode(facts))
+    person = ALL[name]
+    given(person, tmp_path)
     found = run(*person.argv, env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert found.returncode == person.code, found.stderr
     text = re.sub(r"Rules \S+, fadoctor \S+\.", "Rules 0, fadoctor 0.", found.stdout)
@@ -272,3 +282,40 @@ def test_the_first_screen_has_the_answer(name: str, run: Run, tmp_path: Path) ->
     if os.environ.get("FADOCTOR_UPDATE_GOLDEN") == "1":
         path.write_text(text, encoding="utf-8")
     assert path.read_text(encoding="utf-8") == text, "FADOCTOR_UPDATE_GOLDEN=1 writes it again"
+
+
+SCREENS = {name: " ".join((GOLDEN / f"{name}.txt").read_text("utf-8").split()) for name in ALL}
+PLANS = [name for name, text in SCREENS.items() if _PLAN.search(text)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] if name in OTHERS else []) for name in PLANS],
+)
+def test_the_plan_that_a_first_screen_names_says_what_to_do(
+    name: str, run: Run, tmp_path: Path
+) -> None:
+    person = ALL[name]
+    given(person, tmp_path)
+    named = _PLAN.search(SCREENS[name])
+    assert named
+    options = re.findall(r"--[a-z]+", named[1])
+    same = [
+        word
+        for option, value in zip(person.argv, person.argv[1:], strict=False)
+        if option in options
+        for word in (option, value)
+    ]
+    found = run("fix", "--dry-run", *same, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert found.returncode == 1, found.stderr
+    assert "\nBy hand:\n" in found.stdout or "\n+++ " in found.stdout
+
+
+@pytest.mark.long
+def test_the_pages_that_screens_name_are_there(run: Run) -> None:
+    named = {rule for text in SCREENS.values() for rule in _PAGE.findall(text)}
+    assert len(named) > len(PERSONS)
+    for rule in sorted(named):
+        found = run("rules", "show", rule)
+        assert found.returncode == 0, found.stderr
+        assert rule in found.stdout

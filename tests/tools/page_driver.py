@@ -20,7 +20,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-KINDS = ("error", "issue", "report", "requirements", "configuration")
+KINDS = ("error", "issue", "report", "requirements", "unpinned", "configuration")
 LIMIT_S = 120.0
 READY = "document.documentElement.dataset.ready === 'yes'"
 

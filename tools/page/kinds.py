@@ -32,6 +32,10 @@ KINDS: dict[str, dict[str, str]] = {
         "text": "torch==2.8.0\nflash-attn==2.8.3\nvllm==0.15.0\ntransformers>=4.50\n",
         "gpu": "A100",
     },
+    "kind:unpinned": {
+        "text": "torch>=2.4\nflash-attn>=2.5\nvllm\ntransformers>=4.40\ntriton\nxformers\n",
+        "gpu": "A100",
+    },
     "kind:configuration": {
         "text": "model_name_or_path: meta-llama/Llama-3.1-8B\nstage: sft\ndo_train: true\n"
         "finetuning_type: lora\nflash_attn: fa2\nbf16: true\n",

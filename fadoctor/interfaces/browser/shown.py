@@ -1,7 +1,8 @@
 """What the page shows of a text: the answer as HTML and as Markdown, in two steps.
 
 The first step takes no plan: findings stand without the fixes that change packages, because which
-of them hold is not known yet. The second step adds them.
+of them hold is not known yet. The second step adds them. Where a text allows many releases, the
+first step judges today's alone, and the second one judges them all.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
 _GPUS = "gpu-names"
 _HEADING = re.compile(r"(</?h)([1-5])\b")
 _BY_HAND = (StepKind.SETTING, StepKind.SYSTEM, StepKind.ADVICE)
+_COMMANDS = "Checking which commands apply."
+_RELEASES = "Checking the other releases that the text allows."
+SOON = 8
+"""Other choices of releases that a first step judges; where there are more, it judges none."""
+
 _SEPARATOR = re.compile(r"[,;\n]")
 _SOON_ASKED = (
     "fadoctor.interfaces.commands.examine",
@@ -72,6 +78,7 @@ class Answering:
     def __init__(self) -> None:
         """Begin without a text."""
         self._judged: TextAnswer | None = None
+        self._asked: tuple[str, tuple[str, ...]] = ("", ())
         for name in _SOON_ASKED:
             import_module(name)
 
@@ -79,7 +86,8 @@ class Answering:
         """Return the answer without what has to be planned, as JSON."""
         self._judged = None
         try:
-            judged = judge(text, gpus_of(gpu))
+            self._asked = (text, gpus_of(gpu))
+            judged = judge(*self._asked, SOON)
         except UsageError as error:
             return _problem(str(error), "gpu")
         except FadoctorError as error:
@@ -87,14 +95,16 @@ class Answering:
         self._judged = judged
         is_open = judged.planned is not None and any(map(_is_open, judged.document.findings))
         document = _without_open(judged.document) if is_open else judged.document
-        return _shown(judged.kind, document, more=is_open)
+        more = _RELEASES if judged.is_partial else _COMMANDS if is_open else ""
+        return _shown(judged.kind, document, more)
 
     def rest(self) -> str:
         """Return the whole answer to the same text."""
         if self._judged is None:
             return _problem("there is no text yet", "text")
-        judged = self._judged = advised(self._judged)
-        return _shown(judged.kind, judged.document, more=False)
+        whole = judge(*self._asked) if self._judged.is_partial else self._judged
+        judged = self._judged = advised(whole)
+        return _shown(judged.kind, judged.document)
 
     def markdown(self) -> str:
         """Return the answer as it is pasted into an issue: redacted."""
@@ -121,7 +131,7 @@ def gpus_of(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in _SEPARATOR.split(text) if each.strip())
 
 
-def _shown(kind: TextKind, document: Report | Explanation, *, more: bool) -> str:
+def _shown(kind: TextKind, document: Report | Explanation, more: str = "") -> str:
     document = hide_in_document(document)
     body = _HEADING.sub(lambda found: f"{found[1]}{int(found[2]) + 1}", joined(page.body(document)))
     said = {
@@ -129,7 +139,8 @@ def _shown(kind: TextKind, document: Report | Explanation, *, more: bool) -> str
         "words": _WORDS[kind],
         "first": _first_line(document),
         "html": body,
-        "more": more,
+        "more": bool(more),
+        "checking": more,
         "rules": [each.rule_id for each in document.findings],
     }
     return json.dumps(said)

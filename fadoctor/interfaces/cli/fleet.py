@@ -68,7 +68,10 @@ def fleet(
         ),
     ] = False,
     run: Annotated[
-        bool, typer.Option("--run", help="Run it, and merge the answers.", rich_help_panel=_ENGINE)
+        bool,
+        typer.Option(
+            "--run", help="Run the srun line, and merge the answers.", rich_help_panel=_ENGINE
+        ),
     ] = False,
     ray: Annotated[
         str,
@@ -121,13 +124,10 @@ def fleet(
     ] = 60,
     fail_on: Annotated[
         judging.FailOn,
-        typer.Option("--fail-on", help="Lowest severity that makes the exit code 1."),
+        typer.Option("--fail-on", metavar="SEVERITY", help=f"{judging.LOWEST}."),
     ] = judging.FailOn.ERROR,
     rules: judging.Rules = [],  # noqa: B006
-    format_: Annotated[
-        formats.FleetFormat,
-        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
-    ] = formats.FleetFormat.TEXT,
+    format_: formats.FleetOutput = formats.FleetFormat.TEXT,
     output: showing.FleetOutputs = [],  # noqa: B006
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,

@@ -36,7 +36,7 @@ def hook(
 ) -> None:
     """Check the files of a commit, for pre-commit: print only what is wrong.
 
-    Each file is judged by itself: files of a commit are no single environment and no single run.
+    Each file is checked by itself: the files of a commit need not belong to one environment or run.
     """
     from fadoctor.interfaces.cli.check import judge_file
     from fadoctor.model.errors import InputError, UnknownKindError

@@ -111,10 +111,7 @@ def smoke(
     thorough: looking.Thorough = False,
     rules: judging.Rules = [],  # noqa: B006
     no_config_file: judging.NoConfigFile = False,
-    format_: Annotated[
-        formats.SmokeFormat,
-        typer.Option("--format", help="Output format.", rich_help_panel="Output"),
-    ] = formats.SmokeFormat.TEXT,
+    format_: formats.SmokeOutput = formats.SmokeFormat.TEXT,
     output: showing.SmokeOutputs = [],  # noqa: B006
     redact: showing.Redact = False,
     color: showing.ColourOption = showing.Colour.AUTO,

@@ -146,7 +146,10 @@ def _foretell(outlook: UndoOutlook | None, store: Store, *, force: bool) -> None
     if outlook is None:
         say("nothing had been changed")
         return
-    say(f"{len(outlook.decision.paths)} files and folders of {store.prefix} would be restored")
+    from fadoctor.report.words import counted
+
+    paths = counted(len(outlook.decision.paths), "path")
+    say(f"{paths} in {store.prefix} would be restored")
     if outlook.decision.others:
         say(
             "others have changed since, and it would be "

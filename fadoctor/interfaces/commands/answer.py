@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor import __version__
-from fadoctor.model.environment import Environment, Target
+from fadoctor.model.environment import NAME_A_GPU, Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.explanation import Explanation
 from fadoctor.model.fact import Fact, Known, Unknown
@@ -53,6 +53,8 @@ class TextAnswer(NamedTuple):
     request: Request | None = None
     planned: Prognosis | None = None
     """What fixes are planned on; None where there is nothing to plan."""
+    is_partial: bool = False
+    """Whether it is a first answer: not all releases that the text allows are judged."""
 
 
 def answer(text: str, gpus: tuple[str, ...]) -> AnswerResult:
@@ -64,9 +66,10 @@ def answer(text: str, gpus: tuple[str, ...]) -> AnswerResult:
     return AnswerResult(judged.kind, shown_as(CheckResult, document))
 
 
-def judge(text: str, gpus: tuple[str, ...]) -> TextAnswer:
+def judge(text: str, gpus: tuple[str, ...], limit: int | None = None) -> TextAnswer:
     """Return the answer without a plan: what takes longest can follow.
 
+    `limit`: how many other choices of releases are judged before a first answer; None for all.
     InputError where there is neither a text nor a GPU, UsageError for a GPU that nobody knows.
     """
     from fadoctor.knowledge.matrix.load import load_knowledge
@@ -77,12 +80,12 @@ def judge(text: str, gpus: tuple[str, ...]) -> TextAnswer:
     if not text.strip():
         if not gpus:
             raise InputError(NAME, "there is no text in it")
-        return _checked(TextKind.GPU, _planned(gpus), knowledge)
+        return _checked(TextKind.GPU, _planned(gpus), knowledge, limit)
     if text.lstrip().startswith("{") and '"schema_version"' in text:
-        return _checked(TextKind.FACTS, _read(text, gpus), knowledge)
+        return _checked(TextKind.FACTS, _read(text, gpus), knowledge, limit)
     for request, kind in _as_file(text, gpus):
         try:
-            judged = _checked(kind, request, knowledge)
+            judged = _checked(kind, request, knowledge, limit)
         except InputError:
             continue
         if judged.planned is None or _says_something(judged.planned.environment):
@@ -131,7 +134,7 @@ def _ways(guess: Guess) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 def _planned(gpus: tuple[str, ...], notes: tuple[str, ...] = ()) -> Request:
     """Return a request about an environment of which nothing is known but what a file says."""
-    unsaid = Unknown("the text names no GPU: name one with --gpu", NAME)
+    unsaid = Unknown(f"the text names no GPU: {NAME_A_GPU}", NAME)
     names = () if gpus else ("gpu.count", "gpu.visible_count")
     facts: dict[str, Fact] = dict.fromkeys(names, unsaid)
     nothing = Environment(__version__, Target("manifest", NAME, _ALONE), facts)
@@ -145,17 +148,19 @@ def _read(text: str, gpus: tuple[str, ...]) -> Request:
     return Request(facts=NAME, text=data, overlays=Overlays(gpu=gpus))
 
 
-def _checked(kind: TextKind, request: Request, knowledge: Knowledge) -> TextAnswer:
+def _checked(
+    kind: TextKind, request: Request, knowledge: Knowledge, limit: int | None = None
+) -> TextAnswer:
     from fadoctor.interfaces.commands.examine import foreseen, look
     from fadoctor.judging.diagnose import conclude
 
     _, environment = look(request)
     if request.given is not None:
         environment = _of_the_text(environment)
-    shown, planned = foreseen(environment, knowledge)
+    shown, planned = foreseen(environment, knowledge, limit=limit)
     if request.given is not None and not request.requirements and request.overlays.gpu:
         shown = _by_tables(shown)
-    return TextAnswer(kind, conclude(shown), request, planned)
+    return TextAnswer(kind, conclude(shown), request, planned, shown.is_partial)
 
 
 def _of_the_text(environment: Environment) -> Environment:
@@ -172,11 +177,14 @@ def _of_the_text(environment: Environment) -> Environment:
 def _by_tables(prognosis: Prognosis) -> Prognosis:
     """Return what is foreseen with the table for a GPU, where no text names a torch."""
     from fadoctor.interfaces.commands.what_if import answered_by_tables
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.targets.derived import derive
 
     facts = dict(prognosis.environment.facts)
     for name in ("python.abi_tag", "host.platform"):
         facts.setdefault(name, Unknown("the text does not say", NAME))
     environment = msgspec.structs.replace(prognosis.environment, facts=facts)
+    environment = derive(environment, Matrix(prognosis.knowledge.tables))
     return answered_by_tables(msgspec.structs.replace(prognosis, environment=environment))
 
 

@@ -61,13 +61,19 @@ def _complaints(data: bytes, name: str, knowledge: Knowledge) -> tuple[Finding, 
 
 
 def foreseen(
-    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+    environment: Environment,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...] = (),
+    limit: int | None = None,
 ) -> tuple[Prognosis, Prognosis]:
-    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today."""
+    """Return what the facts say, and what fixes are planned on: of a plan, as it comes today.
+
+    `limit`: how many other choices of releases are worth waiting for; None for all.
+    """
     if is_planned(environment):
         from fadoctor.repair.resolution.judge import foresee_planned
 
-        found = foresee_planned(environment, knowledge, ignore)
+        found = foresee_planned(environment, knowledge, ignore, limit)
         return found.shown, found.planned
     from fadoctor.judging.diagnose import foresee
 

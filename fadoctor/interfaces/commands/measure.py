@@ -80,10 +80,11 @@ def _prove_imports(found: SmokeRun, prognosis: Prognosis, observer: Observer) ->
     from fadoctor.processes.run import run
     from fadoctor.proof.smoke.imports import entries, run_imports
     from fadoctor.proof.smoke.judge import CellJudge
+    from fadoctor.report.words import counted
 
     environment, knowledge = prognosis.environment, prognosis.knowledge
     wanted = entries(environment, knowledge.tables)
-    what = f"importing {len(wanted)} packages, one by one"
+    what = f"importing {counted(len(wanted), 'package')}, one by one"
     try:
         with observer.doing(what) as tell, observer.guard():
             proofs = run_imports(

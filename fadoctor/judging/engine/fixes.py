@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor.judging.engine.condition import Truth, holds
 from fadoctor.judging.engine.scope import Scope
-from fadoctor.judging.engine.settings import setting_steps
+from fadoctor.judging.engine.settings import frameworks_at_work, setting_steps
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.judging.engine.vendors import AMD, foreign_words, is_amd_alone, suits
 from fadoctor.model.fact import Absent, Known
@@ -179,6 +179,10 @@ def steps_of(scope: Scope, step: StepTemplate, shown: tuple[str, ...]) -> tuple[
     """Return the steps that a template stands for: settings are one for each framework."""
     if step.settings:
         return tuple(setting_steps(step.settings, scope.environment, scope.matrix, shown))
+    if step.frameworks:
+        at_work = frameworks_at_work(scope.environment, scope.matrix, shown)
+        if at_work and not set(at_work) & set(step.frameworks):
+            return ()
     return (_step(scope, step),)
 
 

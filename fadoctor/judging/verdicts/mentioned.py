@@ -46,7 +46,8 @@ def _is_named(fact: str, environment: Environment) -> bool:
 
 def left_out(count: int) -> str:
     """Say how many rules are undecided that no report could decide."""
+    more = "1 more rule: it needs" if count == 1 else f"{count} more rules: they need"
     return (
-        f"A pasted report cannot decide {count} more rules: they need files, other packages or a "
-        "running process. Run `fadoctor facts` on that machine, and paste its output."
+        f"A pasted report cannot decide {more} files, other packages or a running process. "
+        "Run `fadoctor facts` on that machine, and paste its output."
     )

@@ -228,7 +228,14 @@ def _check_step(step: StepTemplate, place: Path, rule: Rule, names: RuleNames) -
 
 
 def _check_settings(step: StepTemplate, place: Path, names: RuleNames) -> Iterator[Problem]:
-    """Yield what frameworks are told that the table has no line for."""
+    """Yield what frameworks are told that the table has no line for, and unknown frameworks."""
+    if step.frameworks and not step.advice:
+        yield (*place, "frameworks"), "belongs to advice"
+    told = names.tables.get("frameworks")
+    at_work = {str(row["framework"]) for row in told.rows} if told else set()
+    for name in step.frameworks:
+        if name not in at_work:
+            yield (*place, "frameworks"), f"table frameworks has no {name}"
     table = names.tables.get("setting-lines")
     known = {word for row in table.rows for word in str(row["setting"]).split()} if table else set()
     for topic, value in step.settings.items():

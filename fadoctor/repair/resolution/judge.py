@@ -10,6 +10,7 @@ from fadoctor.judging.diagnose import Prognosis, foresee
 from fadoctor.judging.engine.judge import order_of
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.environment import UNCHECKED
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 _FETCHED = "An installer fetches that wheel, unless it is told to compile."
 """Said of what follows from the file that setup.py of flash-attn asks for."""
 
+_SO_FAR = f"{UNCHECKED.capitalize()}."
+"""Said of all that a first answer says: it is about today's releases alone."""
+
 _SHOWN = 5
 """Versions that a message lists."""
 
@@ -47,10 +51,17 @@ class Preflight(msgspec.Struct, frozen=True):
 
 
 def foresee_planned(
-    environment: Environment, knowledge: Knowledge, ignore: tuple[str, ...] = ()
+    environment: Environment,
+    knowledge: Knowledge,
+    ignore: tuple[str, ...] = (),
+    limit: int | None = None,
 ) -> Preflight:
-    """Judge an environment that manifests describe."""
-    trial = try_out(environment, knowledge, _matrix(environment, knowledge), ignore)
+    """Judge an environment that manifests describe.
+
+    Where the ranges of the files admit more than `limit` other choices, today's alone is judged.
+    What is shown then is partial: no finding is an error, and no cell is decided.
+    """
+    trial = try_out(environment, knowledge, _matrix(environment, knowledge), ignore, limit)
     today = trial.today.prognosis
     is_judged = settled(labelled(trial.environment)) == trial.environment  # nothing is left open
     plain = today if is_judged else foresee(trial.environment, knowledge, ignore)
@@ -71,6 +82,7 @@ def foresee_planned(
         environment=_with_notes(environment, trial),
         assessment=assessment,
         verdicts=tuple(_verdicts(trial)),
+        is_partial=trial.is_partial,
     )
     return Preflight(shown, today)
 
@@ -124,7 +136,12 @@ def _findings(trial: Trial) -> Iterator[Finding]:
 
 
 def _brought(trial: Trial, finding: Finding) -> Finding:
-    """Return a finding about a torch that no file names: a bound on it would repair that."""
+    """Return a finding of all worlds: lower in a first answer, and about a torch that none names.
+
+    A bound on that torch would repair it.
+    """
+    if trial.is_partial:
+        return _lowered(finding, Severity.WARNING, _SO_FAR)
     rests = any(each.fact.startswith("torch.") for each in finding.evidence)
     version = trial.today.prognosis.environment.fact("torch.version")
     places = trial.environment.places
@@ -260,7 +277,9 @@ def _verdicts(trial: Trial) -> Iterator[Verdict]:
             continue
         found = answers[verdict.gpu, verdict.backend, verdict.dtype]
         other = next((each for each in found if each[1].predicted is not verdict.predicted), None)
-        if other is None:
+        if trial.is_partial:
+            yield _undecided(verdict)
+        elif other is None:
             yield verdict
         else:
             yield _open(trial, verdict, *other)
@@ -269,6 +288,11 @@ def _verdicts(trial: Trial) -> Iterator[Verdict]:
 def _is_named(trial: Trial, verdict: Verdict) -> bool:
     package = trial.today.prognosis.kernels.package(verdict.backend)
     return isinstance(trial.environment.fact(f"{package}.distribution"), Known)
+
+
+def _undecided(verdict: Verdict) -> Verdict:
+    """Return a cell of a first answer: what today's releases do may be so with these alone."""
+    return msgspec.structs.replace(verdict, predicted=Predicted.UNKNOWN, detail=UNCHECKED)
 
 
 def _open(trial: Trial, verdict: Verdict, world: ResolverWorld, other: Verdict) -> Verdict:
@@ -301,9 +325,11 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
             "fadoctor found no combination of releases that meets all requirements of the files."
         )
     if trial.untried:
-        notes.append(
-            f"{trial.untried} other versions in the ranges were not tried: there are too many."
-        )
+        one = "1 other version in the ranges was"
+        more = one if trial.untried == 1 else f"{trial.untried} other versions in the ranges were"
+        notes.append(f"{more} not tried: there are too many.")
+    if trial.is_partial:
+        notes.append(_SO_FAR)
     if any(finding.fixes for finding in trial.today.prognosis.assessment.findings):
         notes.append(
             "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."

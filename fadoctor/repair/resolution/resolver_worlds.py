@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -64,6 +64,8 @@ class Trial(msgspec.Struct, frozen=True):
     """Who requires of what a release that the files rule out: that is told of all releases."""
     unfitting: tuple[str, ...] = ()
     """Sentences: of which package no release in the tables goes with what the files pin."""
+    is_partial: bool = False
+    """Whether more worlds are to be judged: whoever asked wanted a first answer soon."""
 
 
 def come_today(environment: Environment, matrix: Matrix) -> Environment:
@@ -89,26 +91,38 @@ def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
 
 
 def try_out(
-    environment: Environment, knowledge: Knowledge, matrix: Matrix, ignore: tuple[str, ...]
+    environment: Environment,
+    knowledge: Knowledge,
+    matrix: Matrix,
+    ignore: tuple[str, ...],
+    limit: int | None = None,
 ) -> Trial:
-    """Judge today's world, and those in which one package is another release."""
+    """Judge today's world, and those in which one package is another release.
+
+    Where those are more than `limit`, none of them is judged, and the trial says so.
+    """
     resolver = Resolver(environment, Versions(environment, matrix))
     taken, fits, is_consistent = _taken(resolver)
     is_sure = resolver.is_sure(taken)
     contradictions = Contradictions(resolver)
     there = contradictions.within(resolver.world(taken))
     today = ResolverWorld(taken, foresee(settled(labelled(there)), knowledge, ignore))
-    loose = tuple(_loose(resolver, today, (knowledge, ignore)))
+    found_loose = _loose(resolver, today, (knowledge, ignore))
+    loose = tuple(found_loose if limit is None else islice(found_loose, limit + 1))
     ruled_out = frozenset((name, other) for name, other, _ in contradictions.pairs)
     unfit = tuple(unfitting(resolver))
-    if not is_consistent or not environment.ranges:
+    is_varied = is_consistent and bool(environment.ranges)
+    variations = list(_variations(resolver, taken)) if is_varied else []
+    is_partial = limit is not None and (len(loose) > limit or len(variations) > limit)
+    if is_partial or not is_varied:
         return Trial(
-            today, there, fits=fits, loose=loose, is_consistent=is_consistent,
-            is_sure=is_sure, ruled_out=ruled_out, unfitting=unfit,
+            today, there, fits=fits, loose=() if is_partial else loose,
+            is_consistent=is_consistent, is_sure=is_sure, ruled_out=ruled_out, unfitting=unfit,
+            is_partial=is_partial,
         )  # fmt: skip
     others: list[ResolverWorld] = []
     untried = 0
-    for package, version in _variations(resolver, taken):
+    for package, version in variations:
         if len(others) >= WORLD_LIMIT:
             untried += 1
             continue

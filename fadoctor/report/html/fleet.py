@@ -17,6 +17,7 @@ from fadoctor.report.fleet_text import answer_of, difference_text, rule_and_page
 from fadoctor.report.headline import headline
 from fadoctor.report.html.document import document
 from fadoctor.report.html.elements import TEXT_LIMIT, Html, folded, joined, listed, tag
+from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,7 +128,7 @@ def _look(group: NodeGroup) -> str:
 
 
 def _said(group: NodeGroup) -> str:
-    count = f"{group.count} node" if group.count == 1 else f"{group.count} nodes"
+    count = counted(group.count, "node")
     if group.is_reference:
         return f"{count}, alike"
     first = group.problem or ", ".join(difference_text(each) for each in group.differs[:2])
@@ -147,7 +148,10 @@ def _group(number: int, group: NodeGroup) -> Html:
 def _silence(report: FleetReport) -> Iterator[Html]:
     if report.silent_count:
         yield tag("h2", "Silent", id="silent")
-        yield tag("p", _hosts(report.silent) or f"{report.silent_count} nodes, by no known name")
+        yield tag(
+            "p",
+            _hosts(report.silent) or f"{counted(report.silent_count, 'node')}, by no known name",
+        )
     spoke = [f"{each.who}: {each.text}" for each in report.spoke]
     unreadable = [
         f"{each.where}{f' ({each.node})' if each.node else ''}: {each.problem}"

@@ -8,7 +8,7 @@ from fadoctor.model.explanation import Explanation
 from fadoctor.model.plan import Plan
 from fadoctor.model.plan_words import alternative_text, change_text, conflict_text
 from fadoctor.model.report import Report
-from fadoctor.report.answer import State, answers_of
+from fadoctor.report.answer import State, answers_of, not_said
 from fadoctor.report.blame import blame_text
 from fadoctor.report.environment_text import environment_lines
 from fadoctor.report.explanation_text import silence_of
@@ -57,12 +57,10 @@ def body(what: Report | SmokeReport | Explanation | Plan) -> list[Html]:
 
 def _report(report: Report) -> Iterator[Html]:
     yield tag("h1", "Does FlashAttention work here?")
-    answers = answers_of(report)
-    yield from (_answer(answer.state, answer.sentence) for answer in answers)
+    yield from (_answer(answer.state, answer.sentence) for answer in answers_of(report))
     if blame := blame_text(report):
         yield tag("p", blame)
-    said = {answer.sentence for answer in answers}
-    yield from (tag("p", text) for text in report.not_looked if text not in said)
+    yield from (tag("p", text) for text in not_said(report))
     yield from _advice(report)
     if report.findings:
         yield tag("h2", f"What is wrong: {_summary(report.summary)}")

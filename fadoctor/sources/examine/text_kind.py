@@ -10,6 +10,9 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.probes.metadata import normalise_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -162,7 +165,18 @@ def _notebook() -> Guess:
 
 def _are_requirements(lines: list[str]) -> bool:
     fits = all(_REQUIREMENT.fullmatch(line) for line in lines)
-    return fits and any(_TELLING.fullmatch(line) for line in lines)
+    return fits and (any(map(_TELLING.fullmatch, lines)) or _named_packages(lines) > 1)
+
+
+def _named_packages(lines: list[str]) -> int:
+    """Return how many lines begin with the name of a package of the stack: one may be a search."""
+    named = {names for names in PACKAGES.values() for line in lines if _name_of(line) in names}
+    return len(named)
+
+
+def _name_of(line: str) -> str:
+    found = re.match(_NAME, line)
+    return normalise_name(found[0]) if found else ""
 
 
 def _are_commands(head: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from fadoctor.knowledge.matrix.index_names import MISTAKEN
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
-from fadoctor.model.environment import UNNAMED
+from fadoctor.model.environment import NAME_A_GPU, UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.packages import BYSTANDERS, PACKAGES, PARTLY, STACK, TORCH, TRITON, package_of
 from fadoctor.sources.manifests.combine import Combined, Planned, combine
@@ -118,7 +118,8 @@ def _without_gpu(facts: Mapping[str, Fact], overlays: tuple[str, ...]) -> dict[s
     has_none = not isinstance(count, Known) or count.value == 0
     if not has_none or any(text.startswith("--gpu") for text in overlays):
         return {}
-    open_ = Unknown("this machine has no GPU: name one with --gpu", "this machine")
+    none = Unknown(f"this machine has no GPU: {NAME_A_GPU}", "this machine")
+    open_ = count if isinstance(count, Unknown) else none
     given = any(text.startswith("--driver") for text in overlays)
     names = [name for name in build_catalogue() if name.startswith("driver.") and not given]
     return dict.fromkeys((*names, "gpu.count", "gpu.visible_count"), open_)
@@ -288,9 +289,14 @@ def _pinned(combined: Combined) -> dict[str, str]:
     }
 
 
+def _counted(manifest: Manifest) -> str:
+    count = len(manifest.requirements)
+    return f"{count} package" if count == 1 else f"{count} packages"
+
+
 def _notes(host: Environment, manifests: tuple[Manifest, ...], combined: Combined) -> Iterable[str]:
     yield from host.target.notes
-    read = ", ".join(f"{m.file} ({m.kind}, {len(m.requirements)} packages)" for m in manifests)
+    read = ", ".join(f"{m.file} ({m.kind}, {_counted(m)})" for m in manifests)
     if manifests:
         yield f"Read: {read}; from this machine only hardware, system and Python."
     else:

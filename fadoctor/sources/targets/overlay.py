@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.model.environment import DRIVER_NOT_GIVEN
+from fadoctor.model.environment import DRIVER_NOT_GIVEN, OTHER_PLATFORM
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.sources.targets.gpu_name import find_gpu
@@ -229,7 +229,7 @@ def _platform_facts(asked: str, facts: dict[str, Fact]) -> dict[str, Fact]:
         return {}
     system, machine = PLATFORMS[name]
     source = f"--platform {name}"
-    unknown = Unknown("another platform is assumed", source)
+    unknown = Unknown(OTHER_PLATFORM, source)
     linux: Fact = unknown if system == "linux" else Absent(source)
     of_this_one = (*_names_with_prefix("python."), *_names_with_prefix("driver."))
     return {

@@ -24,6 +24,13 @@ def test_a_finding_names_its_subjects_and_an_environment_none() -> None:
     assert headline(finding, ("line 3",), message=True) == "A title (line 3): It is linux."
 
 
+def test_a_finding_about_files_names_the_packages_that_ask_too_much() -> None:
+    facts = {"packages.contradicted": dict.fromkeys("abcd", "x")}
+    one = rule(when={"packages.contradicted": {"present": True}})
+    [finding] = assess(facts, one).findings
+    assert headline_of(finding) == "A title (a, b, c, ...)"
+
+
 def test_a_finding_of_a_fleet_names_its_nodes() -> None:
     finding = FleetFinding("some-rule", Severity.WARNING, "A title", "", "n[1-2]", 2)
     found = headline(finding, ("2 nodes: n[1-2]",), severity=True)

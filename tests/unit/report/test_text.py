@@ -9,6 +9,7 @@ from msgspec import structs
 
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.model.verdict import Measured, Predicted
+from fadoctor.report import markdown
 from fadoctor.report.style import Style
 from fadoctor.report.text import render
 from tests.smoke.smoke_recordings import complete
@@ -50,6 +51,16 @@ def test_without_torch_that_is_what_is_said() -> None:
     assert "error: torch is not installed" in said
     assert said.startswith("✗ torch is not installed here: no attention can run.")
     assert "\n  Use " not in said
+
+
+def test_what_is_the_answer_already_is_not_said_again() -> None:
+    """A gate's one line said twice that nothing is installed, and that nothing was found."""
+    facts = complete({"torch.version": ABSENT, "gpu.count": 0})
+    document = diagnose(environment(facts), shipped())
+    answer = "None of the packages that fadoctor checks is installed here."
+    assert render(document, Style(quiet=True)).count(answer) == 1
+    assert "No findings" not in render(document, Style(quiet=True))
+    assert markdown.render(document).count(answer) == 1
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ const show = (data) => {
     answer.innerHTML = data.html;
     decorate();
     tools.hidden = false;
-    say(`Read as ${data.words}. ${data.first}${more ? " Checking which commands apply." : ""}`);
+    say(`Read as ${data.words}. ${data.first}${more ? ` ${data.checking}` : ""}`);
     answer.dataset.kind = data.kind;
     answer.dataset.ms = Math.round(data.ms);
   }

@@ -117,6 +117,24 @@ CheckOutput = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+FleetOutput = Annotated[
+    FleetFormat,
+    typer.Option(
+        "--format",
+        metavar=_FORMAT,
+        help=f"Output format: {', '.join(FleetFormat)}.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+SmokeOutput = Annotated[
+    SmokeFormat,
+    typer.Option(
+        "--format",
+        metavar=_FORMAT,
+        help=f"Output format: {', '.join(SmokeFormat)}.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 FactsOutput = Annotated[
     FactsFormat,
     typer.Option("--format", help="Output format: JSON alone.", rich_help_panel=_OUTPUT),

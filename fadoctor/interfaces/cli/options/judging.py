@@ -20,6 +20,8 @@ class FailOn(str, enum.Enum):
     NEVER = "never"
 
 
+LOWEST = "Lowest severity that makes the exit code 1: error, warning, note or never"
+
 Rules = Annotated[
     list[Path],
     typer.Option(
@@ -40,8 +42,8 @@ FailOnOption = Annotated[
     FailOn | None,
     typer.Option(
         "--fail-on",
-        help="Lowest severity that makes the exit code 1. Default: error, or what the "
-        "settings say.",
+        metavar="SEVERITY",
+        help=f"{LOWEST}. Default: error, or what the settings say.",
         show_default=False,
     ),
 ]

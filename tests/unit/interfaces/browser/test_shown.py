@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fadoctor.interfaces.browser.shown import Answering, gpu_names, gpus_of, version
+from fadoctor.interfaces.browser import shown
+from fadoctor.interfaces.browser.shown import SOON, Answering, gpu_names, gpus_of, version
+from fadoctor.judging import diagnose
+from fadoctor.repair.resolution import resolver_worlds
 from tools.page.kinds import KINDS
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def first(text: str, gpu: str = "") -> dict[str, Any]:
@@ -24,6 +30,43 @@ def test_commands_wait_for_the_plan_and_come_with_it() -> None:
     assert "pip install torch==" not in before["html"]
     assert "pip install torch==" in after["html"]
     assert before["rules"] == after["rules"]
+
+
+UNPINNED = KINDS["kind:unpinned"]
+
+
+def test_many_releases_wait_for_the_second_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first step that judged them all took ten times what it may."""
+    judged: list[int] = []
+    true = diagnose.foresee
+
+    def counted(*args: Any, **given: Any) -> Any:
+        judged.append(1)
+        return true(*args, **given)
+
+    monkeypatch.setattr(resolver_worlds, "foresee", counted)
+    before = first(UNPINNED["text"], UNPINNED["gpu"])
+    assert len(judged) <= 2 * (SOON + 1)
+    assert before["more"]
+    assert before["checking"] == "Checking the other releases that the text allows."
+    assert "not checked yet" in before["html"]
+    assert 'class="fails"' not in before["html"]
+
+
+def test_the_second_step_has_the_answer_that_one_step_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolver_worlds, "WORLD_LIMIT", 2)
+    answering = Answering()
+    answering.first(UNPINNED["text"], UNPINNED["gpu"])
+    after = json.loads(answering.rest())
+    monkeypatch.setattr(shown, "SOON", None)
+    alone = Answering()
+    alone.first(UNPINNED["text"], UNPINNED["gpu"])
+    assert answering.markdown() != alone.markdown()
+    assert after == json.loads(alone.rest())
+    assert answering.markdown() == alone.markdown()
+    assert "not checked yet" not in after["html"]
 
 
 def test_an_explanation_is_whole_at_once() -> None:

@@ -28,6 +28,12 @@ SCRIPT = (
 )
 
 
+PASTED = (
+    "PyTorch version: 2.6.0+cu124\nNvidia driver version: 550.54.15\n"
+    "GPU models and configuration: GPU 0: A100\n[pip3] flash-attn==2.7.4\n"
+)
+
+
 def ids(found: AnswerResult) -> set[str]:
     return {each.rule_id for each in found.document.findings}
 
@@ -51,6 +57,34 @@ def test_an_error_is_explained_and_with_a_gpu_it_is_judged() -> None:
     assert isinstance(beside.document, Report)
     assert ids(alone) == ids(beside) == {"gpu-too-old-fa2"}
     assert "--gpu T4" in beside.document.overlays
+
+
+def test_files_without_a_gpu_are_told_that_the_answer_depends_on_one() -> None:
+    """The line spoke of a machine that was not looked at."""
+    said = "The answer depends on the GPU. The text names no GPU: name one with --gpu."
+    assert first(answer("torch==2.6.0\ntransformers==4.50.0\n")) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "said"),
+    [
+        ("", "H200", "FlashAttention-2 supports this GPU; driver, Python and system decide"),
+        ("", "MI250X", "MI250X: no FlashAttention is named;"),
+        ("", "GTX 970", "FlashAttention-2 cannot run on this GPU."),
+        ("vllm serve m --dtype half\n", "T4", "vLLM's FlashAttention cannot run on this GPU."),
+        ("torch==2.7.0\nxformers==0.0.28.post1\n", "A100", "each other (xformers)."),
+        (
+            PASTED,
+            "",
+            "FlashAttention-2 supports this GPU; the text does not show whether it loads.",
+        ),
+    ],
+)
+def test_the_first_line_says_what_is_decided_and_what_decides_the_rest(
+    text: str, gpu: str, said: str
+) -> None:
+    """These said that it could not be decided, that no GPU is seen, or named no package."""
+    assert said in first(answer(text, gpu or None))
 
 
 def test_a_gpu_alone_is_answered_by_the_tables() -> None:
@@ -88,6 +122,7 @@ def test_nothing_of_this_machine_is_said() -> None:
     assert f"{sys.version_info[0]}.{sys.version_info[1]}" not in said
 
 
+@pytest.mark.long
 def test_no_process_and_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser has neither."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fadoctor.judging.engine.fixes import steps_of
+from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.settings import (
     OWN_OPTIONS,
     named_frameworks,
@@ -14,6 +16,7 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.rule import StepTemplate
 
 MATRIX = Matrix(load_knowledge().tables)
 WANTED = {"attention": "sdpa", "dtype": "fp16"}
@@ -96,3 +99,20 @@ def test_a_log_shows_which_framework_is_at_work(log: str, wanted: str) -> None:
 
 def test_where_nobody_knows_those_are_named_that_have_all_of_it() -> None:
     assert [line.partition(":")[0] for line in lines()] == ["transformers", "LLaMA-Factory"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "kinds"),
+    [("vllm", ["setting"]), ("transformers", ["setting", "advice"]), ("", ["setting", "advice"])],
+)
+def test_advice_for_one_framework_is_not_given_to_another(framework: str, kinds: list[str]) -> None:
+    """Who starts vLLM was told about accelerate and a Trainer."""
+    facts: dict[str, Fact] = {"config.framework": Known(framework, "test")} if framework else {}
+    world = Environment("0", Target("facts", "test", "test"), facts)
+    steps = (
+        StepTemplate(settings={"dtype": "fp16"}),
+        StepTemplate(advice="Set fp16=True, too.", frameworks=("transformers", "unsloth")),
+    )
+    scope = Scope(world, MATRIX, load_knowledge().rules[0], {})
+    found = [each.kind.value for step in steps for each in steps_of(scope, step, ())]
+    assert list(dict.fromkeys(found)) == kinds

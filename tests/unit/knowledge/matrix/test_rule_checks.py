@@ -239,6 +239,8 @@ def slip(reason: str, **changes: str) -> object:
         slip("an index names no fact", fixes=fix("install: a, index: 'https://e.org/{no}'")),
         slip("an index is no https link", fixes=fix("install: a, index: 'http://e.org'")),
         slip("an option poses as a requirement", fixes=fix("install: '--pre'")),
+        slip("advice is for no framework", fixes=fix("advice: a, frameworks: [nowhere]")),
+        slip("a command is for a framework", fixes=fix("install: a, frameworks: [nowhere]")),
         slip("two fixes share an id", fixes=TWICE),
         slip("a subject beside for_each", for_each="[gpu]", subject="torch"),
         slip("what is not filled has braces", title="On {host.os}"),
