@@ -85,8 +85,11 @@ def importer_of(text: str, matrix: Matrix) -> tuple[str, Known | None]:
 
 
 def owner_of(file: str, matrix: Matrix) -> Known | None:
-    """Return the distribution that a compiled file belongs to, for one that no facts are about."""
-    found = _FILE.search(file)
+    """Return the distribution that a compiled file belongs to, for one that no facts are about.
+
+    Windows names the module alone: "DLL load failed while importing _qattn_sm89".
+    """
+    found = _FILE.search(file) or _FILE.search(f"{file}.pyd")
     for name in reversed(found.groups("") if found is not None else ()):
         owner = matrix.find("extension-owners", {"module": Known(name, "the log")}).cell(
             "distribution"

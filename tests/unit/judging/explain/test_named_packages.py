@@ -39,6 +39,7 @@ def test_the_package_of_a_file_is_known_by_its_path(text: str, package: str) -> 
         ("/v/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so", "transformer-engine"),
         ("/v/site-packages/mmcv/_ext.cpython-311-x86_64-linux-gnu.so", "mmcv"),
         ("D:\\v\\exllamav2_ext.cp312-win_amd64.pyd", "exllamav2"),
+        ("_qattn_sm89", "sageattention"),  # as Windows names it
         ("/v/deform/_C.so", ""),
         ("selective_scan_cuda", ""),
         ("", ""),
