@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a first release consists of, tried from its files: `tools/dry_run.sh DIST`, a folder with the sdist and the wheel.
+# What a first release consists of, tried from its files: `tools/dry_run.sh DIST [SITE]`, a folder with the sdist and the
+# wheel, and one that the site is written to.
 # Nothing is uploaded. Each line that ends in "ok" was run; the first that fails ends it. Needs a package index, uv, and
 # for the page npm and Node.
 set -euo pipefail
@@ -9,6 +10,7 @@ dist=$(realpath "${1:?a folder with sdist and wheel}")
 python=${PYTHON:-python3}
 root=$PWD
 work=$(mktemp -d)
+site=$(realpath -m "${2:-$work/site}")
 trap 'rm -rf "$work"' EXIT
 wheel=$(echo "$dist"/fadoctor-*.whl)
 sdist=$(echo "$dist"/fadoctor-*.tar.gz)
@@ -52,8 +54,8 @@ by_action() {
 rules_alone() { cd "$root" && "$project" -m tools.rules_release "$work/rules" && "$work/tools/bin/twine" check --strict "$work"/rules/*.whl; }
 site() {
   cd "$root" && "$project" -m tools.page --only-page --wheel "$wheel" &&
-    NO_MKDOCS_2_WARNING=1 FADOCTOR_SITE_URL=https://docs.example/ "$work/tools/bin/python" -m mkdocs build --strict --site-dir "$work/site" &&
-    [ -s "$work/site/page/packages.zip.gz" ] && grep -q gpu-too-old-fa2 "$work/site/sitemap.xml"
+    NO_MKDOCS_2_WARNING=1 FADOCTOR_SITE_URL=https://docs.example/ "$work/tools/bin/python" -m mkdocs build --strict --site-dir "$site" &&
+    [ -s "$site/page/packages.zip.gz" ] && grep -q gpu-too-old-fa2 "$site/sitemap.xml"
 }
 versions() { cd "$root" && "$project" -m tools.release check; }
 
@@ -63,7 +65,7 @@ project="$root/.venv/bin/python"
 "$python" -m venv "$work/tools"
 docs=$(sed -n 's/^docs = \["\([^"]*\)", "\([^"]*\)"\]$/\1 \2/p' pyproject.toml)
 # shellcheck disable=SC2086  # several requirements
-"$work/tools/bin/pip" install --quiet twine pipx $docs
+"$uv" pip install --quiet --python "$work/tools/bin/python" twine pipx $docs
 try "version, changelog and rules agree" versions
 try "descriptions of sdist and wheel" "$work/tools/bin/twine" check --strict "$wheel" "$sdist"
 try "uvx --from WHEEL fadoctor check" by_uvx

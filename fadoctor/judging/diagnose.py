@@ -143,7 +143,7 @@ def conclude(prognosis: Prognosis, smoke: SmokeRun | None = None) -> Report:
         # Late, as in `judge`: only findings have fixes.
         from fadoctor.judging.verdicts.vain_fixes import without_vain_fixes  # noqa: PLC0415
 
-        findings = without_vain_fixes(findings, prognosis.kernels, prognosis.knowledge.rules)
+        findings = without_vain_fixes(findings, prognosis.kernels, prognosis.knowledge)
     told, more = unknown, notes(smoke)
     if newer := newer_than_tables(environment, prognosis.knowledge):
         more = (newer, *more)

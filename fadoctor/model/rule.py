@@ -101,6 +101,8 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """Patterns of a log: not offered where a line of one holds one of them."""
     otherwise: bool = False
     """Whether it is offered only where nothing else is proved: then it goes before questions."""
+    wheel: str = ""
+    """A distribution whose prebuilt file it tells to choose: explain names that file."""
 
 
 class Affects(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

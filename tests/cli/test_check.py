@@ -230,6 +230,7 @@ def test_an_environment_that_was_only_found_is_read_and_not_run(run: Run, tmp_pa
     assert not (tmp_path / "was-run").exists()
 
 
+@pytest.mark.long
 def test_debug_says_why_each_rule_came_out_as_it_did(run: Run) -> None:
     facts = Path(__file__).parents[1] / "golden" / "linux-v100-torch210" / "facts.json"
     document = json.loads(facts.read_text(encoding="utf-8"))

@@ -68,6 +68,7 @@ def test_a_plan_is_exit_code_one_and_proved(run: Run) -> None:
     assert action["url"].startswith("https://github.com/Dao-AILab/flash-attention/releases/")
 
 
+@pytest.mark.long
 def test_a_script_is_what_the_plan_says(run: Run, tmp_path: Path) -> None:
     script = tmp_path / "fix.sh"
     run("fix", "--dry-run", "--facts", BLACKWELL, "--format", "script", "--output", str(script))
@@ -222,6 +223,7 @@ def test_a_uv_project_whose_tool_fails_is_as_before(run: Run, tmp_path: Path) ->
     assert (tmp_path / "uv.lock").read_text() == "no lock file"
 
 
+@pytest.mark.long
 def test_an_interrupted_change_is_taken_back_only_when_asked(run: Run, broken: Path) -> None:
     options = ("--yes", "--no-smoke", "--python", str(broken))
     assert run("fix", *options).returncode == 0
@@ -237,6 +239,7 @@ def test_an_interrupted_change_is_taken_back_only_when_asked(run: Run, broken: P
     assert manifest(broken) == before
 
 
+@pytest.mark.long
 def test_undo_needs_no_working_interpreter(run: Run, broken: Path) -> None:
     before = manifest(broken)
     assert run("fix", "--yes", "--no-smoke", "--python", str(broken)).returncode == 0

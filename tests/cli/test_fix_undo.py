@@ -228,6 +228,7 @@ def test_an_environment_of_any_name_is_restored(run: Run, tmp_path: Path, name: 
     assert manifest(folder) == before
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", [b"caf\xe9", b"\xff\xfe x"])
 def test_one_that_no_journal_can_name_is_refused(run: Run, tmp_path: Path, name: bytes) -> None:
     """Regression: it ended by an internal error."""

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.cli.conftest import COMMAND, Run
+from tests.uv import UV
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +32,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     return {name: str(tmp_path / name) for name in texts}
 
 
+@pytest.mark.long
 def test_each_file_is_judged_by_itself_and_the_worst_counts(
     run: Run, files: dict[str, str]
 ) -> None:
@@ -70,6 +72,7 @@ def action(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="runners of the action have bash")
 def test_the_action_reports_annotates_and_summarises(tmp_path: Path, files: dict[str, str]) -> None:
     done = action(tmp_path, INPUT_GPU=" V100 ,\nV100", INPUT_REQUIREMENTS="\n  bad.txt \n")
@@ -105,7 +108,7 @@ def test_the_manifests_name_what_there_is() -> None:
 @pytest.mark.slow
 def test_the_manifests_pass_their_own_validators(tmp_path: Path) -> None:
     site = str(tmp_path / "site")
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--target", site]
+    install = [UV, "pip", "install", "-q", "--python", sys.executable, "--target", site]
     tools = ("check-jsonschema", "pre-commit", "yamllint", "zizmor")
     subprocess.run([*install, *tools], check=True, timeout=300)
     env = {**os.environ, "PYTHONPATH": site}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.conftest import INSTALLED
+from tests.uv import UV
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -81,9 +82,9 @@ def test_no_other_command_loads_any_of_it() -> None:
 def with_sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of an environment with fadoctor and the extra."""
     folder = tmp_path_factory.mktemp("mcp") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
+    subprocess.run([UV, "venv", "-q", "--python", sys.executable, str(folder)], check=True)
     python = folder / "bin" / "python"
-    argv = [str(python), "-m", "pip", "install", "--quiet", f"{ROOT}[mcp]"]
+    argv = [UV, "pip", "install", "-q", "--python", str(python), f"{ROOT}[mcp]"]
     subprocess.run(argv, check=True, timeout=600)
     return python
 

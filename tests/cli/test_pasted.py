@@ -25,6 +25,7 @@ TOOLS = {
 LONG = ("collect_env", "pip freeze", "pip show")
 
 
+@pytest.mark.long
 def test_a_maintainer_pastes_a_report_and_gets_findings(run: Run) -> None:
     paste = COLLECT_ENV.replace("NVIDIA A100-SXM4-80GB", "Tesla V100-SXM2-32GB").replace(
         "CUDA_VISIBLE_DEVICES=0,1\n", ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.binaries.elf_writer import Spec, elf_file
 from tests.cli.environments import add_package, add_torch, make_environment
 
@@ -47,6 +49,7 @@ def test_markers_are_decided_for_the_python_that_is_assumed(run: Run, tmp_path: 
     assert not found(said(run, *meant, "--python-version", "3.13"))
 
 
+@pytest.mark.long
 def test_saved_facts_are_decided_again_for_what_is_assumed(run: Run, tmp_path: Path) -> None:
     """Regression: saved facts were judged by the platform and the Python that had been read."""
     site = make_environment(tmp_path)
@@ -91,6 +94,7 @@ def test_what_nothing_asks_for_is_no_reason_for_another_torch(run: Run, tmp_path
     assert said(run, "fix", "--dry-run", *meant, *assumed)["actions"] == []
 
 
+@pytest.mark.long
 def test_a_torch_for_intel_computes_on_no_nvidia_gpu(run: Run, tmp_path: Path) -> None:
     """Regression: no finding, and "use bf16 with sdpa-flash" on an A100."""
     site = make_environment(tmp_path)
@@ -125,6 +129,7 @@ def test_a_release_without_a_file_for_the_python_is_told(run: Run, tmp_path: Pat
     assert not found(planned(run, tmp_path, "torch==2.8.0\n", *assumed, "3.13"))
 
 
+@pytest.mark.long
 def test_a_file_for_intel_is_told_before_it_is_installed(run: Run, tmp_path: Path) -> None:
     """Regression: what the index xpu serves was taken for a build that nobody knows."""
     text = "--index-url https://download.pytorch.org/whl/xpu\ntorch==2.8.0\n"
@@ -133,6 +138,7 @@ def test_a_file_for_intel_is_told_before_it_is_installed(run: Run, tmp_path: Pat
     assert not found(planned(run, tmp_path, text, *assumed, "none"))
 
 
+@pytest.mark.long
 def test_what_only_old_releases_do_is_no_reason_to_go_back(run: Run, tmp_path: Path) -> None:
     """Regression: for a V100 torch went from 2.11 to 2.6, since flex is known to work there."""
     assumed = ("--gpu", "V100", "--driver", "580.65.06", "--python-version", "3.11")
@@ -140,6 +146,7 @@ def test_what_only_old_releases_do_is_no_reason_to_go_back(run: Run, tmp_path: P
     assert "torch==2.11.0+cu126" in plan["actions"][0]["requirements"]
 
 
+@pytest.mark.long
 def test_what_pypi_has_for_windows_is_told(run: Run, tmp_path: Path) -> None:
     """Regression: nobody had written down that it has no CUDA there, and all stayed open."""
     machine = ("--platform", "win_amd64", "--python-version", "3.11", "--driver", "572.16")

@@ -91,6 +91,7 @@ def test_a_line_that_pip_builds_in_isolation_becomes_its_wheel(
     assert errors(run, options) == []
 
 
+@pytest.mark.long
 def test_a_pair_that_pip_refuses_is_settled_by_the_release_that_comes(run: Run, file: Path) -> None:
     file.write_text("torch==2.8.0\nxformers==0.0.30\n")
     options = ("--requirements", str(file), *ASSUMED, "--want", "xformers")

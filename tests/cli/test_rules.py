@@ -176,6 +176,7 @@ def test_shipped_cases_pass(run: Run) -> None:
     assert result.stdout.endswith(" rules: 0 failures\n")
 
 
+@pytest.mark.long
 def test_own_cases_pass_on_top_of_the_shipped_ones(run: Run, own: Path) -> None:
     result = run("rules", "test", str(own))
     assert (result.returncode, result.stdout) == (0, "3 cases of 1 rule: 0 failures\n")

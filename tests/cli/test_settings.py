@@ -153,6 +153,7 @@ def test_a_target_that_is_active_is_the_users_own(run: Run, project: Project) ->
     assert any("is active, but the settings name another" in note for note in target["notes"])
 
 
+@pytest.mark.long
 def test_gpus_that_are_meant_stand_in_where_none_is(run: Run, project: Project) -> None:
     root = project('gpu = ["V100", "A100"]\ndriver = "550.54.15"\n')
     (root / "requirements.txt").write_text("torch==2.7.1\nflash-attn==2.8.3\n")

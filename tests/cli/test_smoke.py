@@ -173,6 +173,7 @@ def test_environment_that_was_only_found_is_not_run(run: Run, tmp_path: Path) ->
     assert "was found, but neither named nor active" in " ".join(result.stdout.split())
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("columns", ["80", "160"])
 def test_table_keeps_to_the_terminal(run: Run, tmp_path: Path, columns: str) -> None:
     env = plant(tmp_path / "env", gpus=2)

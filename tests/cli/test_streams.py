@@ -94,6 +94,7 @@ for module, name in ((_thread, "start_new_thread"), (threading, "_start_new_thre
 """
 
 
+@pytest.mark.long
 def test_without_threads_everything_is_done_one_after_the_other(tmp_path: Path) -> None:
     site = make_environment(tmp_path / "env")
     add_torch(site, "2.8.0", "12.8")

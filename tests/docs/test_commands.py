@@ -89,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.thinned
+@pytest.mark.thinned(every=6)
 @pytest.mark.parametrize("line", list(runnable()))
 def test_a_command_runs_as_it_stands(line: str, folder: Path, tmp_path: Path) -> None:
     missing = [name for name in ("jq", "gh") if re.search(rf"\b{name} ", line)]

@@ -131,6 +131,7 @@ def test_the_reader_of_the_page_reads(written: dict[str, dict[str, Any]]) -> Non
     assert said["config.autocast"] == "bf16"
 
 
+@pytest.mark.long
 def test_the_example_of_the_guide_compiles_and_its_cases_pass(tmp_path: Path) -> None:
     blocks = _FENCE.findall(ADDING.read_text(encoding="utf-8"))
     assert [name for name, _ in blocks] == [

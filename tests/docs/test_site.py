@@ -1,21 +1,27 @@
-"""The site: every page is in it, it builds without a warning, and it asks nobody for anything."""
+"""The site: every page is in it, it builds without a warning, and it asks nobody for anything.
+
+``FADOCTOR_TESTS_SITE`` names a site that is built already.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 import yaml
 
+from tests.browser import pictures
 from tests.shipped import compiled
+
+if TYPE_CHECKING:
+    from tests.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = "https://docs.example/"
@@ -49,6 +55,9 @@ def test_every_page_is_in_the_menu_and_none_is_gone() -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the site, built strictly, as it would be published."""
+    there = Path(os.environ.get("FADOCTOR_TESTS_SITE", ""))
+    if there.is_absolute() and (there / "index.html").is_file():
+        return there
     folder = tmp_path_factory.mktemp("site")
     python = folder / "venv" / "bin" / "python"
     project = msgspec.toml.decode((ROOT / "pyproject.toml").read_bytes())
@@ -94,27 +103,12 @@ def test_messages_are_searched_by_their_words_in_any_script(built: Path) -> None
 
 
 @pytest.fixture(scope="module")
-def seen(built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def seen(built: Path, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what a browser saw of the site, with the page in the browser where one is built."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None or shutil.which("npm") is None:
-        pytest.skip("no Chromium or npm")
-    folder = tmp_path_factory.mktemp("tools")
-    run("npm", "install", "--silent", "--prefix", str(folder), "axe-core@4")
-    target = str(folder / "site")
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--target", target, "playwright")
-    axe = folder / "node_modules" / "axe-core" / "axe.min.js"
-    pictures = os.environ.get("FADOCTOR_TESTS_PICTURES", "") or str(folder)
-    done = subprocess.run(
-        [sys.executable, str(DRIVER), chromium, str(axe), str(built), pictures, *SEEN],
-        env={**os.environ, "PYTHONPATH": target},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=400,
+    folder = pictures(str(tmp_path_factory.mktemp("p")))
+    found: dict[str, Any] = browser.asked(
+        str(DRIVER), browser.chromium, browser.axe, str(built), folder, *SEEN
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 

@@ -115,6 +115,7 @@ def test_marked_tests_are_skipped_with_the_reason_of_the_verdict(tmp_path: Path)
     ]
 
 
+@pytest.mark.long
 def test_where_they_are_required_they_fail_and_where_they_shall_run_they_do(tmp_path: Path) -> None:
     found = summary(pytest_run(tmp_path, TESTS, "--attention=require"))
     words = {name: text.split()[0] for name, text in found.items()}

@@ -115,3 +115,18 @@ def test_the_property_sees(text: str, *, bad: bool) -> None:
 )  # fmt: skip
 def test_what_happens_on_windows_can_be_repaired_there(rule: str) -> None:
     assert [fix.id for each, fix in LEFT if each.id == rule]
+
+
+def test_the_bounds_of_triton_windows_in_words_are_those_of_its_rows() -> None:
+    """A new release has a row, and the sentence for an unknown torch names it as well."""
+    table = KNOWLEDGE.tables["triton-windows-for-torch"]
+    rows = {str(row["torch"]): row for row in table.rows}
+    sentence = str(rows.pop("unsaid")["bounds"])
+    said = {
+        minor: bound
+        for bound, minors in re.findall(r"<(\d\.\d{1,2})[^<]*? with ([^<]+)", sentence)
+        for minor in re.findall(r"\d\.\d{1,2}", minors)
+    }
+    releases = {minor: str(row["version"]) for key, row in rows.items() for minor in key.split()}
+    after = {minor: release.split(".") for minor, release in releases.items()}
+    assert said == {minor: f"{at[0]}.{int(at[1]) + 1}" for minor, at in after.items()}

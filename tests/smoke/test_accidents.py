@@ -86,6 +86,7 @@ def test_death_costs_its_cell_alone(
     assert detail in cell.detail
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize(
     "accident",
     ["ctypes.PyDLL(None).sleep(600)", "time.sleep(600)", "exec('while True: pass')"],

@@ -20,6 +20,7 @@ from fadoctor.processes.run import run
 from fadoctor.proof.smoke.events import Done
 from fadoctor.proof.smoke.limits import read_limits
 from fadoctor.proof.smoke.parent import run_smoke
+from tests.made_once import made_once
 from tests.smoke.smoke_recordings import TARGET, choice_of, judge, shipped
 
 if TYPE_CHECKING:
@@ -76,15 +77,21 @@ def test_a_backend_without_cpu_kernels_is_refused() -> None:
 Judgements = dict[tuple[str, str, str], "CellJudgement"]
 
 
-@pytest.fixture(scope="module")
-def judgements() -> Judgements:
-    """Return fault, dtype and case -> what comes of the cell, all run in one process."""
-    folder = Path(fadoctor.proof.smoke.child.__file__).parent
+def run_faults(folder: Path) -> None:
     script = Path(__file__).parent / "faulty_torch.py"
-    result = run(Command((sys.executable, "-B", str(script), str(folder)), 120.0))
+    ours = str(Path(fadoctor.proof.smoke.child.__file__).parent)
+    result = run(Command((sys.executable, "-B", str(script), ours), 120.0))
     assert result.ok, result.stderr
+    folder.mkdir()
+    (folder / "lines").write_text(result.stdout, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def judgements(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Judgements:
+    """Return fault, dtype and case -> what comes of the cell, all run in one process."""
+    folder = made_once(tmp_path_factory, worker_id, "faults", run_faults)
     found = {}
-    for text in result.stdout.splitlines():
+    for text in (folder / "lines").read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
         done = msgspec.convert(line["done"], Done)
         key = (line["fault"], done.cell.dtype.value, done.cell.case)

@@ -71,7 +71,7 @@ def test_commands_end_in_the_state_that_was_proved(resolver: Resolver) -> None:
 
 
 @THOUSAND
-@pytest.mark.thinned(every=3)
+@pytest.mark.thinned(every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STARTS)
 def test_commands_from_every_start_end_in_the_state_that_was_proved(

@@ -63,6 +63,7 @@ def faults(space: Space, count: int, folder: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.property
 def test_a_few_plans_work_when_they_are_made_anew(space: Space, tmp_path: Path) -> None:
     assert faults(space, FEW, tmp_path) == {}

@@ -107,6 +107,7 @@ def test_each_step_is_a_line_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "steps.json").exists()
 
 
+@pytest.mark.long
 def test_a_step_out_of_time_leaves_what_it_knew(tmp_path: Path) -> None:
     code = (
         "import signal, sys, time\n"

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.browser import pictures
+
+if TYPE_CHECKING:
+    from tests.browser import Browser
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -24,28 +28,6 @@ BYTES = 10_000_000
 """Most of what is loaded once. How long it takes is measured by bench/page.py."""
 
 KINDS = ("error", "issue", "report", "requirements", "requirements", "configuration")
-
-
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the browser's driver and axe."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("no npm and Node")
-    if not (shutil.which("chromium") or shutil.which("chromium-browser")):
-        pytest.skip("no Chromium")
-    folder = tmp_path_factory.mktemp("tools")
-    run("npm", "install", "--silent", "--prefix", str(folder), "axe-core@4")
-    run(
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--target",
-        str(folder / "site"),
-        "playwright",
-    )
-    return folder  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -59,21 +41,12 @@ def page() -> Path:
 
 
 @pytest.fixture(scope="module")
-def seen(page: Path, tools: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def seen(page: Path, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Return what a browser saw of the page."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-    axe = tools / "node_modules" / "axe-core" / "axe.min.js"
-    pictures = os.environ.get("FADOCTOR_TESTS_PICTURES", "") or str(tmp_path_factory.mktemp("p"))
-    done = subprocess.run(
-        [sys.executable, str(DRIVER), chromium, str(axe), str(page), pictures],
-        env={**os.environ, "PYTHONPATH": str(tools / "site")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
+    folder = pictures(str(tmp_path_factory.mktemp("p")))
+    found: dict[str, Any] = browser.asked(
+        str(DRIVER), browser.chromium, browser.axe, str(page), folder
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
     print(json.dumps({key: found[key] for key in ("bytes", "answers")}))  # noqa: T201
     return found
 

@@ -26,6 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return one.parent
 
 
+@pytest.mark.long
 def test_counts_findings_and_refusals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = folder.parent / "kept.json"
     assert repositories.main([str(folder), "--json", str(kept), "--draw", "2"]) == 0
@@ -51,6 +52,7 @@ def test_another_error_than_a_refusal_is_a_crash(
     assert "crash" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_so_many_files_of_one_repository_at_most(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

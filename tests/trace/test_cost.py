@@ -98,6 +98,7 @@ def test_unscaling_and_clearing_cost_the_same_for_any_number_of_gradients() -> N
     assert costs[1] == costs[2]
 
 
+@pytest.mark.long
 def test_clipping_comes_out_as_without_us_and_the_statement_after_it_is_named() -> None:
     plain, traced = (optimizer_of(3).param_groups[0]["params"] for _ in range(2))
     expected = torch.nn.utils.clip_grad_norm_(plain, 0.5)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.planner import PlannerRequest
     from fadoctor.repair.plan.problem import Session
     from fadoctor.repair.resolution.lines import Rewrite
+    from fadoctor.repair.resolution.rewritten import Rewritten
     from fadoctor.sources.examine.request import Request
 
 
@@ -102,40 +103,65 @@ def planned_for(
         from fadoctor.repair.resolution.judge import plan_base
 
         environment = plan_base(environment, knowledge)
-    recipe = None
-    if wanted.recipe:
-        plan, recipe = _with_recipe(request, knowledge, environment, wanted)
-    else:
-        plan = plan_of(request, knowledge, environment, wanted)
     if not request.requirements:
+        plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
         return Made(plan, recipe=recipe)
-    from fadoctor.repair.resolution.lines import lines_of
+    made, after = _written_for(request, knowledge, (as_read, environment), wanted)
+    if after != environment:
+        made, _ = _written_for(request, knowledge, (as_read, after), wanted)
+    return made
 
-    worse: tuple[Finding, ...] = ()
+
+def _plan_and_recipe(
+    request: Request, knowledge: Knowledge, environment: Environment, wanted: PlanRequest
+) -> tuple[Plan, Recipe | None]:
+    if wanted.recipe:
+        return _with_recipe(request, knowledge, environment, wanted)
+    return plan_of(request, knowledge, environment, wanted), None
+
+
+def _written_for(
+    request: Request,
+    knowledge: Knowledge,
+    environments: tuple[Environment, Environment],
+    wanted: PlanRequest,
+) -> tuple[Made, Environment]:
+    """Return the plan with the manifests as it writes them, and what the next one starts from.
+
+    `environments`: as the files say it, and as it comes. The second one comes back changed where
+    the new texts have errors of releases that only they decide.
+    """
+    from fadoctor.repair.resolution.lines import lines_of
+    from fadoctor.repair.resolution.rewritten import with_what_comes
+
+    as_read, environment = environments
+    plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
+    found = None
     for whole in (False, True):
         lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
-        worse = _worse(request, knowledge, as_read, lines.rewrites) if lines.rewrites else ()
-        if not worse:
+        found = _judged(request, knowledge, as_read, lines.rewrites) if lines.rewrites else None
+        if found is None or not found.worse:
             break
     notes = (*plan.notes, *lines.notes)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
-    if worse:
-        return Made(_refused(plan, worse), (), recipe, is_open)
-    return Made(plan, lines.rewrites, recipe, is_open)
+    if found is None or not found.worse:
+        return Made(plan, lines.rewrites, recipe, is_open), environment
+    made = Made(_refused(plan, found.worse), (), recipe, is_open)
+    return made, with_what_comes(environment, found.environment)
 
 
-def _worse(
+def _judged(
     request: Request, knowledge: Knowledge, as_read: Environment, rewrites: tuple[Rewrite, ...]
-) -> tuple[Finding, ...]:
-    """Return the errors that the files would have as they would be written, and have not now."""
-    from fadoctor.repair.resolution.rewritten import new_findings
+) -> Rewritten:
+    """Judge the files as they would be written."""
+    from fadoctor.repair.resolution.rewritten import judge_rewritten
     from fadoctor.sources.manifests.chosen import choice_of
     from fadoctor.sources.manifests.source import open_source
 
     choice = choice_of(request.extras, request.groups)
     opened = partial(open_source, choice=choice, fence=request.fence)
-    return new_findings(as_read, knowledge, request.requirements, rewrites, opened)
+    return judge_rewritten(as_read, knowledge, request.requirements, rewrites, opened)
 
 
 def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:

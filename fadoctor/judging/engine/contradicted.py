@@ -105,7 +105,7 @@ def _suited(step: Step, environment: Environment, matrix: Matrix) -> Step | None
         return step
     if len(step.items) > 1:
         return None if is_windows else step
-    build = _default_build(wanted.version, matrix)
+    build = default_build(wanted.version, matrix)
     found_step = _with_index(step, (f"torch=={wanted.version}+{build}",), build, matrix)
     return None if is_windows and not found_step.index else found_step
 
@@ -136,10 +136,10 @@ def _build_within(specifier: str, environment: Environment, matrix: Matrix) -> s
     if here and any(here in str(row["build"]).split() for _, row in inside):
         return here
     newest = max((version for version, _ in inside if version is not None), default=None)
-    return _default_build(str(newest), matrix) if newest is not None else ""
+    return default_build(str(newest), matrix) if newest is not None else ""
 
 
-def _default_build(version: str, matrix: Matrix) -> str:
+def default_build(version: str, matrix: Matrix) -> str:
     """Return the CUDA build that a release of torch has on Python's own index for Linux.
 
     Where torch's own index has no such build, the newest of those is returned that it has.

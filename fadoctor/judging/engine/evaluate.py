@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.condition import Truth, holds
+from fadoctor.judging.engine.condition import Truth, holds, lacks_the_first
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.model.environment import Subject
 from fadoctor.model.fact import Known, Unknown
@@ -75,7 +75,7 @@ class Judgement(msgspec.Struct, frozen=True):
 def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judgement]:
     """Return one judgement for each subject of a rule; one `not applicable` where it has none."""
     if not rule.for_each:
-        return [_judge(rule, Subject(rule.subject), Scope(environment, matrix, rule, _UNBOUND))]
+        return [_judge(rule, _only(rule), Scope(environment, matrix, rule, _UNBOUND))]
     kinds = [environment.subjects(kind) for kind in rule.for_each]
     # Others than those that are judged may be there, and nobody could list them.
     lost = any(_is_lost(kind, environment) for kind in rule.for_each)
@@ -110,10 +110,19 @@ def evaluate(rule: Rule, environment: Environment, matrix: Matrix) -> list[Judge
     return [Judgement(rule, nobody, Outcome.NOT_APPLICABLE, scope)]
 
 
+def _only(rule: Rule) -> Subject:
+    """Return what a rule is judged for that is judged once. It hangs on the rule."""
+    hanging = rule.__dict__
+    found: Subject | None = hanging.get("only")
+    if found is None:
+        found = hanging["only"] = Subject(rule.subject)
+    return found
+
+
 def _combinations(rule: Rule, kinds: list[tuple[Subject, ...]]) -> Iterable[Subject]:
     """Return what a rule is judged for: each of its kind, of two kinds each pair, or one thing."""
     if not kinds:
-        return (Subject(rule.subject),)
+        return (_only(rule),)
     return kinds[0] if len(kinds) == 1 else map(_combined, product(*kinds))
 
 
@@ -141,6 +150,8 @@ def evaluate_for(
 
 def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     """Judge a rule for a subject; where facts are one of a few, for each of these."""
+    if lacks_the_first(rule, scope):
+        return Judgement(rule, subject, Outcome.NOT_APPLICABLE, scope)
     found = _as_read(rule, subject, scope)
     if found.outcome is not Outcome.UNKNOWN:
         return found

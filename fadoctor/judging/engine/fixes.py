@@ -183,7 +183,8 @@ def steps_of(scope: Scope, step: StepTemplate, shown: tuple[str, ...]) -> tuple[
         at_work = frameworks_at_work(scope.environment, scope.matrix, shown)
         if at_work and not set(at_work) & set(step.frameworks):
             return ()
-    return (_step(scope, step),)
+    made = _step(scope, step)
+    return (made,) if made.text else ()  # all its words stand in brackets, for what is not there
 
 
 def _step(scope: Scope, step: StepTemplate) -> Step:

@@ -27,6 +27,7 @@ from fadoctor.model.finding import (
     Undecided,
 )
 from fadoctor.model.report import RuleError
+from fadoctor.model.rule import kept_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,13 +63,10 @@ def judge(
     matrix = matrix or Matrix(knowledge.tables)
     judgements: list[Judgement] = []
     errors: list[RuleError] = []
-    about_gpus = []
-    for rule in knowledge.rules:
-        if reads_outcomes(rule):
-            about_gpus.append(rule)
-        elif rule.when:
-            found = _isolated(rule.id, errors, evaluate, rule, environment, matrix)
-            judgements += found or [_broken(rule, environment, matrix)]
+    about_facts, about_gpus = kept_with(knowledge, "judged", _judged)
+    for rule in about_facts:
+        found = _isolated(rule.id, errors, evaluate, rule, environment, matrix)
+        judgements += found or [_broken(rule, environment, matrix)]
     judgements = mark_outdone(judgements, environment)
     environment = with_outcomes(environment, judgements) if about_gpus else environment
     for rule in about_gpus:
@@ -81,6 +79,12 @@ def judge(
         tuple(_undecided(each) for each in judgements if each.outcome is Outcome.UNKNOWN),
         tuple(errors),
     )
+
+
+def _judged(knowledge: Knowledge) -> tuple[list[Rule], list[Rule]]:
+    """Return the rules that facts decide, and those about how the others come out."""
+    about_gpus = [rule for rule in knowledge.rules if reads_outcomes(rule)]
+    return [r for r in knowledge.rules if r.when and not reads_outcomes(r)], about_gpus
 
 
 def left_by(assessment: Assessment, ignored: tuple[str, ...]) -> tuple[Finding, ...]:

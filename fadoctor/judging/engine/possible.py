@@ -28,7 +28,7 @@ from fadoctor.judging.engine.log_form import as_the_log_writes
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
-from fadoctor.judging.engine.tried import holds_one, is_tried
+from fadoctor.judging.engine.tried import holds_one, is_there, is_tried
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -47,6 +47,10 @@ QUESTION = "question"
 CHOICES = 4
 """Most fixes that one question names."""
 
+_TRIED = "The log shows that this was tried."
+_THERE = "The log shows that this is installed already."
+_BROKEN = "torch-abi"
+"""The area of the rules about files that are there, and do not fit."""
 _OR = "Or "
 # flash-attn, flash_attn_2_cuda, FlashAttention, FA2
 _FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
@@ -105,7 +109,9 @@ class _Sorted:
         if fix is None or not fix.steps or removes_the_absent(fix, self._scope.environment):
             return
         if is_tried(template, fix, self._log):
-            self.tried.append(_marked(fix))
+            self.tried.append(_marked(fix, _TRIED))
+        elif is_there(fix, self._log, forced=self._scope.rule.area == _BROKEN):
+            self.tried.append(_marked(fix, _THERE))
         else:
             rank.append(fix)
 
@@ -153,8 +159,8 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(at_work) or named_frameworks(log, scope.matrix)
 
 
-def _marked(fix: Fix) -> Fix:
-    said = Step(StepKind.ADVICE, "The log shows that this was tried.")
+def _marked(fix: Fix, text: str) -> Fix:
+    said = Step(StepKind.ADVICE, text)
     return msgspec.structs.replace(fix, steps=(*fix.steps, said))
 
 

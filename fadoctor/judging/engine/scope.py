@@ -201,17 +201,24 @@ def _reader(rule: Rule, path: str) -> Reader:
         return lambda scope: scope.cell(head, rest)
     if not rest and head in rule.let:
         return lambda scope: scope.first_present(rule.let[head])
-    is_bound = head in SUBJECTS
+    tail = dot + rest
 
     def fact(scope: Scope) -> Fact:
-        name = scope.bindings.get(head, head) + dot + rest if is_bound else path
+        found = scope.environment.facts.get(path)
+        if found is None:
+            return scope.not_a_fact(path)
+        scope.read[path] = found
+        return found
+
+    def bound(scope: Scope) -> Fact:
+        name = scope.bindings.get(head, head) + tail
         found = scope.environment.facts.get(name)
         if found is None:
             return scope.not_a_fact(name)
         scope.read[name] = found
         return found
 
-    return fact
+    return bound if head in SUBJECTS else fact
 
 
 def _placeholders(template: str) -> list[tuple[str, str | None]]:

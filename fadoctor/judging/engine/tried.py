@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fix import StepKind
 from fadoctor.syntax.patterns import compiled
 
@@ -28,6 +29,21 @@ _ADVISED = compiled(
     r"[^\n]{0,60}?[`'\"]?(?:--[a-z]|[a-z][a-z\d]{1,20}_\w{1,40}=)"
 )
 """What a program advises: re-run with `--no-build-isolation`, consider passing A_B=1."""
+# `pip install -U x`, and what stands before it where somebody types it
+_QUOTED = compiled(r"`([^`\n]{4,200})`")
+_CHANGES = compiled(
+    r"(?:sudo |uv |python3? -m )?(?:pip3? (?:un)?install|conda install|add|sync|apt|dnf"
+    r"|docker (?:run|pull)|git (?:pull|clone|checkout)|wsl --update|export|set)(?: |$)"
+)
+_PROMPT = compiled(
+    r"^\s{0,8}(?:\([^()\n]{1,60}\) ?)?(?:PS )?"
+    r"(?:[\w.@~-]{0,40}:?[\w/~.-]{0,60}[$#] ?|[A-Za-z]:\\[^>\n]{0,200}> ?|[!%>`] ?|RUN )?"
+)
+_FORCE = "--force-reinstall"
+_OF_PIP = {StepKind.INSTALL, StepKind.UNINSTALL}
+_REQUIREMENT = compiled(
+    r"(?P<name>[A-Za-z][\w.-]{0,60})(?P<range>[=<>~!]=?[\d][\w.,<>=!~* +-]{0,60})"
+)
 _LABEL = ": "
 _BESIDE = compiled(r", (?=[\w-]{2,40}[:=]|--)")
 _PROSE = compiled(r"[ ,](?:and|in|when|where|or|after) ")
@@ -42,8 +58,54 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     if holds_one(template.tried, own):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
+    if fix is not None and not does:
+        return _is_typed(fix, own)
     said = [plainly(line) for line in own if not _COMMENTED.match(line)] if does else []
     return bool(does) and all(_is_done(step, said) for step in does)
+
+
+def _is_typed(fix: Fix, log: Sequence[str]) -> bool:
+    """Return whether a log holds, as typed lines, all commands that the words of a fix quote."""
+    quoted = [found for step in fix.steps for found in _QUOTED.findall(step.text)]
+    commands = [plainly(each).strip() for each in quoted if _CHANGES.match(each)]
+    if not commands:
+        return False
+    typed = {plainly(_PROMPT.sub("", line)).strip() for line in log}
+    return all(command in typed for command in commands)
+
+
+def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:
+    """Return whether lists in a log show that all is installed already that a fix installs.
+
+    `forced`: whether a release that is removed first is installed again for good reason.
+    """
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+    installs = [step for step in does if step.kind is StepKind.INSTALL]
+    is_again = any(
+        step.index or _FORCE in step.options or any(item.startswith("http") for item in step.items)
+        for step in installs
+    )
+    if not installs or is_again or {step.kind for step in does} - _OF_PIP:
+        return False
+    if forced and len(installs) < len(does):
+        return False
+    return all(_is_listed(item, log) for step in installs for item in step.items)
+
+
+def _is_listed(item: str, log: Sequence[str]) -> bool:
+    """Return whether a list of what is installed names a release that a requirement accepts.
+
+    A line with ``==`` may be a wish.
+    """
+    found = _REQUIREMENT.fullmatch(item)
+    if found is None:
+        return False
+    name = re.sub(r"[-_.]", "[-_.]", found["name"])
+    listed = re.compile(
+        rf"(?ai)\s{{0,20}}{name} {{1,60}}(?P<version>\d[\w.+!-]{{0,40}})(?:\s.{{0,80}})?"
+    )
+    versions = {each["version"] for line in log if (each := listed.fullmatch(line))}
+    return bool(versions) and all(is_in(version, found["range"]) is True for version in versions)
 
 
 def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:

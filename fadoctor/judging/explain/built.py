@@ -42,6 +42,7 @@ _FOLDERS = tuple(
             r"pip-install-\w{4,12}[\\/](?P<name>[A-Za-z][\w.-]{1,60})_[0-9a-f]{32}",
             r"sdists-v\d{1,2}[\\/](?:pypi|index[\\/]\w{1,40})[\\/](?P<name>[A-Za-z][\w.-]{1,60})[\\/]",
             r"(?P<name>[A-Za-z][\w.-]{1,60}) was requested, but nvcc was not found",
+            r"copying (?P<name>[a-z]\w{1,60})[\\/][^\n]{1,200} -> build[\\/]",
             r"(?i)github\.com/[\w-]{1,40}/(?P<name>[\w-]{2,60})/releases/download/",
         ),
     )
@@ -51,6 +52,8 @@ _TYPED = compiled(
     r"(?im)(?:^|[\s`$>#])(?:uv )?pip3? install (?:-{1,2}[a-z-]{1,30} )"
     r"{0,4}['\"]?(?P<name>[a-z][a-z0-9._-]{1,60}?)(?=$|[\s\"'`\[]|[=<>~!]=)"
 )
+_FLASH = compiled(r"(?i)flash[-_ ]?att")
+_SENTENCE = compiled(r"(?<=\w[.!?])\s{1,4}(?=\S)")
 _NONE = compiled(
     r"(?:the|an?|wheels?|from|one|some|it|this|pip|uv|torch(?:vision|audio)?|ninja|"
     r"packaging|setuptools|cuda|cmake|.{0,60}-txt)"
@@ -65,6 +68,22 @@ def built_in(lines: Sequence[str], matrix: Matrix) -> Fact:
     text = "\n".join(ends_of(lines, ENDS))
     name = _shown(text) or _told(text, matrix)
     return Known(name, "the log") if name else Absent("the log names no package that is built")
+
+
+def of_what_is_built(why: str, built: Fact, lines: Sequence[str]) -> str:
+    """Return why builds fail without the sentences about flash-attn, where another one is built."""
+    names = (str(built.value),) if isinstance(built, Known) else lines
+    if any(map(_FLASH.search, names)) or not _FLASH.search(why):
+        return why
+    kept: list[str] = []
+    is_about_it = False
+    for sentence in _SENTENCE.split(why):
+        is_about_it = bool(_FLASH.search(sentence)) or (
+            is_about_it and sentence.startswith(("Its ", "It "))
+        )
+        if not is_about_it:
+            kept.append(sentence)
+    return " ".join(kept) or why
 
 
 def _shown(text: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _OUR_TOPIC = compiled(
     r"(?i)cuda|cudnn|flash|attention|attn|xformers|triton|nvcc|no kernel|hip error|rocm"
     r"|undefined symbol|dtype|bfloat16|torch|scalar type|bias type"
+    r"|miopen|(?:hip|roc)blas|zluda|directml|privateuse"
 )
 # CalledProcessError: Command '...\\fix_torch.py' | FileNotFoundError: ... '/srv/cuda-notes.txt'
 _OF_FILES = frozenset({"CalledProcessError", "FileNotFoundError"})

@@ -15,7 +15,7 @@ from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import matcher_of
-from fadoctor.judging.explain.built import built_in
+from fadoctor.judging.explain.built import built_in, of_what_is_built
 from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.contradicted import without_contradicted
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.judging.diagnose import Judged
+    from fadoctor.judging.engine.scope import Scope
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.judging.explain.tolerant import Tolerant
@@ -67,6 +68,9 @@ FACTS_ALONE = (
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
+
+BUILDS = "build"
+"""The area of the rules about what an installer compiles."""
 
 EVIDENCE_LIMIT = 300
 """Longest line of a log that is shown, in characters."""
@@ -253,7 +257,7 @@ def _finding(
         confidence=_after(confidence, check.agreement) if check is not None else confidence,
         title=rule.title,
         message=f"{cause.match.message} {scope.fill(TOLD)}".rstrip(),
-        why=scope.fill(rule.why),
+        why=_why(scope, around, reading.lines),
         subject=rule.subject,
         evidence=tuple(evidence),
         fixes=fixes,
@@ -262,6 +266,13 @@ def _finding(
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check
+
+
+def _why(scope: Scope, around: Surroundings, lines: tuple[Line, ...]) -> str:
+    why = scope.fill(scope.rule.why)
+    if scope.rule.area != BUILDS:
+        return why
+    return of_what_is_built(why, around.built, [line.text for line in lines])
 
 
 def _said(cause: Cause, lines: tuple[Line, ...]) -> tuple[str, ...]:

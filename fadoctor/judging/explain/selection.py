@@ -6,14 +6,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
-from fadoctor.judging.explain.companions import are_used, with_companions
+from fadoctor.judging.explain.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.uv_project import SITUATION, as_uv_adds
+from fadoctor.judging.explain.vendor import NVIDIA, Vendor
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import fact_text
+from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fadoctor.judging.engine.scope import Scope
     from fadoctor.judging.explain.situations import Situation
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.cleaning import Line
+
+TELLING = frozenset({"CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "NCCL_DEBUG"})
+"""Variables that make a run say more, and repair nothing."""
 
 OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
@@ -53,7 +60,9 @@ class FixSelection:
 
     @cached_property
     def _are_companions_used(self) -> bool:
-        return self._said is not None and are_used(self._texts)
+        """Whether torch comes with its companions, as PyTorch's own page installs it."""
+        texts = self._texts
+        return self._said is not None and (are_used(texts) or not are_absent(texts))
 
     @cached_property
     def _in_shell(self) -> Callable[[Fix], Fix]:
@@ -63,25 +72,65 @@ class FixSelection:
 
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
-        own = begun(fix for fix in fixes if self._vendor.suits(fix))
+        own = begun(fix for fix in _by_use(fixes) if self._vendor.suits(fix))
         if len(own) < len(fixes):
             self._note(OTHERS_FIXES)
             own = own or self._vendor.instead()
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
-        whole = self._vendor.asked(useful)
+        whole = self._vendor.asked(self._with_files(useful, scope))
         used = self._are_companions_used
-        labelled = self._said is not None and self._said.is_windows
         whole = tuple(
-            with_companions(fix, scope.matrix, used=used, labelled=labelled) for fix in whole
+            with_companions(fix, scope.matrix, used=used, labelled=self._is_labelled(fix))
+            for fix in whole
         )
+        if any(each.name == SITUATION for each in self._here):
+            whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
+
+    def _is_labelled(self, fix: Fix) -> bool:
+        """Return whether companions need torch's label: on Windows, and of the same release.
+
+        pip keeps those of that release that were built for another CUDA.
+        """
+        if self._said is None or self._said.is_windows:
+            return self._said is not None
+        here = version_part(fact_text(self._said.fact("torch.version"), ""), "base")
+        return any(item.startswith(f"torch=={here}+") for step in fix.steps for item in step.items)
+
+    def _with_files(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
+        """Return fixes with the prebuilt files that they tell to choose, where a text decides."""
+        chosen = {fix.id: fix.wheel for fix in scope.rule.fixes if fix.wheel}
+        if self._said is None or not any(fix.id in chosen for fix in fixes):
+            return fixes
+        if self._vendor.name not in ("", NVIDIA):
+            return fixes
+        # Late: most fixes name no file, and the tables of files are large.
+        from fadoctor.judging.explain.wheel_files import WheelFiles  # noqa: PLC0415
+
+        files = WheelFiles(scope, self._texts)
+        named = [files.named(fix, chosen.get(fix.id, "")) for fix in fixes]
+        says = [tuple(step.text for step in fix.steps) for fix in named]
+        return tuple(fix for at, fix in enumerate(named) if says[at] not in says[:at])
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+
+def _by_use(fixes: Iterable[Fix]) -> list[Fix]:
+    """Return fixes with those last that repair nothing: they make the next run say more."""
+    return sorted(fixes, key=_only_tells)
+
+
+def _only_tells(fix: Fix) -> bool:
+    does = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+    return bool(does) and all(
+        step.kind is StepKind.SET and all(item.partition("=")[0] in TELLING for item in step.items)
+        for step in does
+    )
 
 
 def _as_it_is(fix: Fix) -> Fix:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HUB = "hub"
 """The route of kernels that the package kernels fetches."""
+_DTYPES = tuple(Dtype)
 _OPEN = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
 
 Prediction = tuple[Predicted, tuple[str, ...], str]
@@ -40,7 +41,7 @@ def predict_backends(
     kernels: Kernels, judgements: Iterable[Judgement], backends: Iterable[Backend]
 ) -> tuple[Verdict, ...]:
     """Return the table for every visible GPU and for some backends, which are there."""
-    deciding = [each for each in judgements if decides_a_verdict(each)]
+    deciding = [e for e in judgements if e.outcome in _OPEN and decides_a_verdict(e)]
     found = []
     environment = kernels.environment
     hindrances = {each: obstacle(environment, kernels, each) for each in backends}
@@ -52,7 +53,7 @@ def predict_backends(
         for backend, common in hindrances.items():
             hindrance, source = _on_route(kernels, gpu, backend, common)
             version = fact_text(kernels.version(backend), "unknown")
-            for dtype in Dtype:
+            for dtype in _DTYPES:
                 support = kernels.support(backend, dtype, gpu)
                 if dtype is Dtype.FP8 and not isinstance(support.answer, Known):
                     continue

@@ -10,28 +10,33 @@ from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.fact import Known
+from fadoctor.model.rule import kept_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from fadoctor.knowledge.matrix.kernels import Gpu, Kernels
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Fix
-    from fadoctor.model.rule import FixTemplate, Rule
+    from fadoctor.model.rule import FixTemplate, Knowledge, Rule
     from fadoctor.model.verdict import Backend
 
 _HALF = Known("fp16", "asked")
 
 
 def without_vain_fixes(
-    findings: tuple[Finding, ...], kernels: Kernels, rules: Iterable[Rule]
+    findings: tuple[Finding, ...], kernels: Kernels, knowledge: Knowledge
 ) -> tuple[Finding, ...]:
     """Return findings without such fixes; where none is left, with those of the GPU's own rule."""
-    by_id = {rule.id: rule for rule in rules}
     gpus = visible_gpus(kernels.environment)
     if not gpus:
         return findings
+    by_id = kept_with(knowledge, "rules by id", _by_id)
     return tuple(_without(each, kernels, gpus, by_id) for each in findings)
+
+
+def _by_id(knowledge: Knowledge) -> dict[str, Rule]:
+    return {rule.id: rule for rule in knowledge.rules}
 
 
 def _without(

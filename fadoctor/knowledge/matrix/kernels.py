@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Rows
     from fadoctor.model.environment import Environment
 
+_BACKENDS = tuple(Backend)
+
 
 class Gpu(msgspec.Struct, frozen=True):
     """A GPU that programs can see, as verdicts name it."""
@@ -49,6 +51,14 @@ class Gpu(msgspec.Struct, frozen=True):
 
 def visible_gpus(environment: Environment) -> list[Gpu]:
     """Return the GPUs that programs can see; one whose visibility is unknown counts as seen."""
+    hanging = environment.__dict__
+    kept: list[Gpu] | None = hanging.get("visible_gpus")
+    if kept is None:
+        kept = hanging["visible_gpus"] = _seen(environment)
+    return kept.copy()
+
+
+def _seen(environment: Environment) -> list[Gpu]:
     found = []
     for subject in (each.text for each in environment.subjects("gpu")):
         visible = environment.fact(f"{subject}.visible")
@@ -121,7 +131,7 @@ class Kernels:
 
     def installed(self) -> Iterator[Backend]:
         """Yield the backends whose package may be there in a version that has them."""
-        yield from filter(self.is_installed, Backend)
+        yield from filter(self.is_installed, _BACKENDS)
 
     def is_installed(self, backend: Backend) -> bool:
         """Return whether a backend's package may be there in a version that has it.
@@ -216,11 +226,19 @@ class Kernels:
         found = self._own_support(backend, dtype, gpu)
         if found.fails or (dtype is Dtype.FP8 and not isinstance(found.answer, Known)):
             return found  # no system adds a dtype that the backend does not have
-        others = [self._support_by(name, backend, dtype, gpu) for name in self.needs(backend)]
-        others.append(self._support_here(backend))
-        failing = next((other for other in others if other.fails), None)
-        doubtful = (other for other in others if isinstance(other.answer, Unknown))
-        return failing or (next(doubtful, found) if found.works else found)
+        doubtful: Support | None = None
+        for other in self._others(backend, dtype, gpu):
+            if other.fails:
+                return other
+            if doubtful is None and isinstance(other.answer, Unknown):
+                doubtful = other
+        return doubtful if doubtful is not None and found.works else found
+
+    def _others(self, backend: Backend, dtype: Dtype, gpu: Gpu) -> Iterator[Support]:
+        """Yield what the packages that a backend needs, and this system, make of it."""
+        for name in self.needs(backend):
+            yield self._support_by(name, backend, dtype, gpu)
+        yield self._support_here(backend)
 
     def _support_here(self, backend: Backend) -> Support:
         """Return what is different on this operating system; Absent where nothing is."""

@@ -80,13 +80,14 @@ class Cells:
         earlier, outlooks = before
         telling, fresh = ([each for each in some if decides_a_verdict(each)] for some in told)
         touched = {backend for each in fresh for backend in self.concerned(each)}
-        found = dict(outlooks)
-        for backend in outlooks:
-            if backend in touched or not self._is_alike(backend, earlier, environment):
-                found[backend] = self._outlook(backend, environment, telling)
-        for backend in backends:
-            found[backend] = self._outlook(backend, environment, telling)
-        return found
+        anew = [b for b in outlooks
+                if b in touched or not self._is_alike(b, earlier, environment)]  # fmt: skip
+        anew += backends
+        mine: dict[Backend, list[Judgement]] = {backend: [] for backend in anew}
+        for each in telling if anew else ():
+            for backend in self.concerned(each) & mine.keys():
+                mine[backend].append(each)
+        return outlooks | {b: self._outlook(b, environment, mine[b]) for b in anew}
 
     def _is_alike(self, backend: Backend, one: Environment, other: Environment) -> bool:
         if one is other:
@@ -95,9 +96,9 @@ class Cells:
         return all(mine.get(r.name) is theirs.get(r.name) for r in self._readings[backend])
 
     def _outlook(
-        self, backend: Backend, environment: Environment, telling: Iterable[Judgement]
+        self, backend: Backend, environment: Environment, mine: Sequence[Judgement]
     ) -> Outlook:
-        mine = [each for each in telling if backend in self.concerned(each)]
+        """Return what is predicted of a backend; `mine`: what is held against it."""
         because = ((each.rule.id, each.subject, each.outcome, each.severity) for each in mine)
         facts: Mapping[str, Fact] = environment.facts
         asked = (

@@ -184,8 +184,12 @@ class _Question:
         there = {finding.rule_id for finding in self.base.findings}
         broken = set(proof.errors) - there
         found = [each.message for each in assessment.findings if each.rule_id in broken]
-        words = [text.rstrip(".") for text in found]
-        return Harm(solution.cost.errors, (*dict.fromkeys(words), *proof.requirements))
+        words = [*dict.fromkeys(text.rstrip(".") for text in found)] or [*proof.requirements]
+        coming = (c for c in solution.changes if c.version and c.kind is not ChoiceKind.REMOVE)
+        first = next((f"{c.distribution} {c.version}" for c in coming), "")
+        if words and first:
+            words[0] = f"it needs {first}, and then {words[0]}"
+        return Harm(solution.cost.errors, tuple(words))
 
     def without(self, constraint: Constraint, errors: int = 0) -> Alternative | None:
         """Return what is possible if one constraint alone is given up.

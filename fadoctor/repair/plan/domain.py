@@ -346,7 +346,7 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[
     """Return a range as the newest releases of it that all take, where its releases are known.
 
     An installer takes the newest that the metadata allow, which nobody has judged. Of the major
-    version that is here there may be a release, too.
+    version that is here there may be one, too. Where who asks for it moves, one that all take then.
     """
     company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
     asked = offer.requirement.removeprefix(offer.distribution)
@@ -356,7 +356,9 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[
     if not found:
         is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
         there = mapping_of(environment.fact("packages.installed"))
-        return [offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))]
+        asked_no_more = None if is_exact else company.newest(offer.distribution)
+        last = offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
+        return [last] if asked_no_more is None else [asked_no_more, last]
     if here == found[0].version:
         return [offer]
     return [msgspec.structs.replace(each, index=offer.index) for each in found]

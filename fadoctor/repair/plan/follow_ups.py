@@ -12,7 +12,7 @@ from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, T
 from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.compatible_newest import Company
-from fadoctor.repair.plan.moving_along import newest_together
+from fadoctor.repair.plan.moving_along import held_back, newest_together
 from fadoctor.repair.plan.offers import bounded, is_told, newest_in
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.requirements import Violation, violations
@@ -152,7 +152,10 @@ def _refused(
         for name, specifier in _asked_by(company, state, followers, asker):
             if name not in there:
                 # an installer brings it, and nobody has to name it: what it asks for counts
-                open_ += [each for each in helpers.brought(name, specifier) if each not in open_]
+                older = held_back(company, followers, name, specifier)
+                followers.update({choice.package: choice for choice in older})
+                coming = older or helpers.brought(name, specifier)
+                open_ += [each for each in coming if each not in open_]
                 free.add(package_of(name, name))
                 continue
             found = _in_place(company, state, name, specifier)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import package_of
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.released import accepts, mapping_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fadoctor.repair.plan.choice import Choice
     from fadoctor.repair.plan.compatible_newest import Company
@@ -41,3 +41,21 @@ def newest_together(
             return ()
         found[mover.package] = mover
     return tuple(found.values())
+
+
+def held_back(
+    company: Company, followers: Mapping[str, Choice], name: str, specifier: str
+) -> tuple[Choice, ...]:
+    """Return an older release of what an installer brings, where its newest would move others.
+
+    None where the newest takes all that is there by then, and where no release is known that does.
+    """
+    helpers = company.problem.session.candidates.helpers
+    newest = helpers.newest_in(name, specifier)
+    there = dict(mapping_of(company.environment.fact("packages.installed")))
+    there |= {each.distribution: each.version for each in followers.values()}
+    asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
+    if all(accepts(each, there.get(other, "")) for other, each in asked.items()):
+        return ()
+    found = company.newest(name, specifier)
+    return () if found is None or found.version == newest else (found,)

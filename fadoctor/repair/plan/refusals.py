@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, VLLM
 from fadoctor.repair.plan.candidates import WINDOWS
+from fadoctor.repair.plan.far_back import driver_notes
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
@@ -45,6 +46,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     yield from _by_string_abi(problem)
     without_files = tuple(_no_files(problem))
     yield from without_files
+    yield from driver_notes(problem)
     yield from _older_gpu(problem)
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         yield from () if without_files else _without_gpu(problem)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from fadoctor.judging.diagnose import foresee
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
+from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.read import read_source
@@ -25,14 +27,23 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
 
 
-def new_findings(
+class Rewritten(NamedTuple):
+    """What manifests come to as they would be written."""
+
+    environment: Environment
+    """What comes of the new texts today."""
+    worse: tuple[Finding, ...]
+    """The errors that the new texts have, and the old ones have not."""
+
+
+def judge_rewritten(
     environment: Environment,
     knowledge: Knowledge,
     names: Iterable[str],
     rewrites: Iterable[Rewrite],
     opened: Callable[[str], Source] = open_source,
-) -> tuple[Finding, ...]:
-    """Return the errors that the new texts have, and the old ones have not.
+) -> Rewritten:
+    """Judge the new texts beside the old ones.
 
     `environment`: what the old texts make of the machine. A text that no reader takes any more
     raises InputError. `opened` reads a file for what was chosen, within a fence if there is one.
@@ -44,11 +55,27 @@ def new_findings(
         text = texts.get(source.name, source.text)
         manifests.append(read_source(msgspec.structs.replace(source, text=text, instead=texts)))
     matrix = Matrix(load_apart(knowledge.tables))
-    after = planned_environment(environment, manifests, matrix)
-    before = {each.rule_id for each in _errors(environment, knowledge)}
-    return tuple(each for each in _errors(after, knowledge) if each.rule_id not in before)
+    after = plan_base(planned_environment(environment, manifests, matrix), knowledge)
+    before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
+    worse = (each for each in _errors(after, knowledge) if each.rule_id not in before)
+    return Rewritten(after, tuple(worse))
+
+
+def with_what_comes(before: Environment, after: Environment) -> Environment:
+    """Return an environment with the releases that only the new texts decide.
+
+    A plan for the old texts, of which nobody knew which ones come, has to do with them, too.
+    """
+    decided = {
+        package
+        for package in PACKAGES
+        if isinstance(before.fact(f"{package}.version"), Unknown)
+        and isinstance(after.fact(f"{package}.version"), Known)
+    }
+    facts = {name: each for name, each in after.facts.items() if name.partition(".")[0] in decided}
+    return msgspec.structs.replace(before, facts=before.facts | facts) if facts else before
 
 
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterable[Finding]:
-    found = foresee(plan_base(environment, knowledge), knowledge).assessment.findings
+    found = foresee(environment, knowledge).assessment.findings
     return (each for each in found if each.severity is Severity.ERROR)

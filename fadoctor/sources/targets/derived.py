@@ -139,7 +139,7 @@ def derive_hub(environment: Environment, matrix: Matrix) -> Environment:
 
 def derived_of_hub(facts: Iterable[str]) -> list[str]:
     """Return which of some names of facts are those that `derive_hub` gives."""
-    return [name for name in facts if name.startswith("hub.") and name.count(".") == _PARTS]
+    return [name for name in facts if name[:4] == "hub." and name.count(".") == _PARTS]
 
 
 def _capabilities(environment: Environment, matrix: Matrix) -> dict[str, Fact]:

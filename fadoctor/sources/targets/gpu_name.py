@@ -35,6 +35,14 @@ _SHARE = r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d
 
 _SERIES = ("rtx", "gtx", "rx", "quadro")
 
+_OTHER_VENDORS = (
+    ("Intel", r"\b(?:intel|arc|iris|ponte vecchio|battlemage|gaudi\d?)\b"),
+    ("Apple", r"\bapple\b|^m\d(?: (?:pro|max|ultra))?$"),
+    ("Huawei", r"\b(?:huawei|ascend)\b"),
+    ("Google", r"\btpu(?: ?v?\d\w{0,2})?\b"),
+)
+"""Vendors that no table of GPUs has, by words of their products' names."""
+
 
 class GpuModel(msgspec.Struct, frozen=True):
     """One model of GPU. NVIDIA has a compute capability, AMD a gfx name."""
@@ -158,6 +166,12 @@ def _of_family(text: str, tables: Mapping[str, Table]) -> list[str]:
 
 
 def _no_such(text: str, models: list[GpuModel], tables: Mapping[str, Table]) -> str:
+    for vendor, words in _OTHER_VENDORS:
+        if re.search(words, text.strip().lower()):
+            return (
+                f"--gpu {_shown(text)}: fadoctor has tables of NVIDIA's and AMD's GPUs, none "
+                f"of {vendor}'s. `--gpu none` judges the packages alone."
+            )
     wanted = _key(text)
     names = {gpu.name.lower(): gpu.name for gpu in models}
     import difflib  # noqa: PLC0415 -- only for an unknown name

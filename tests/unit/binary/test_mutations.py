@@ -67,6 +67,7 @@ def test_mutations(tmp_path: Path) -> None:
     assert found.slowest_s < 5
 
 
+@pytest.mark.long
 @pytest.mark.property
 def test_mutations_that_follow_the_code(tmp_path: Path) -> None:
     peaks = []

@@ -131,6 +131,7 @@ def test_signal_names() -> None:
     assert signal_name(250) == "signal 250"
 
 
+@pytest.mark.long
 def test_pulse_that_stops_ends_a_child_before_its_time(tmp_path: Path) -> None:
     """Each byte begins the limit anew: two beats, then silence."""
     pulse = tmp_path / "pulse"
@@ -175,6 +176,7 @@ def test_a_child_is_the_command_and_nothing_else(tmp_path: Path) -> None:
     assert python("import sys; sys.exit(7)").code == 7
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("jump_s", [-86_400.0, 86_400.0])
 def test_a_clock_that_jumps_changes_no_deadline(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, jump_s: float

@@ -431,6 +431,7 @@ def test_texts_of_rules_reach_no_terminal_as_escapes(tmp_path: Path) -> None:
     assert render_json("some-rule", files).isascii()
 
 
+@pytest.mark.long
 def test_no_page_shows_a_hole_in_a_sentence() -> None:
     """What a pattern fills in stood in braces: cannot use FlashAttention-{generation} here."""
     files = load_suite(()).rules()

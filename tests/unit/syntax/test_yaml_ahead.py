@@ -138,6 +138,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.property
 @settings(max_examples=examples(40))
 @generated(st.lists(PIECES, min_size=1, max_size=3), st.integers(1, 1_100), st.sampled_from(

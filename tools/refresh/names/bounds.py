@@ -31,6 +31,9 @@ STARTS = {
     "torchao": ("torchao", "torchao.quantization"),
     "kernels": ("kernels",),
     "datasets": ("datasets",),
+    "unsloth": ("unsloth", "unsloth.models.loader"),
+    "llamafactory": ("llamafactory", "llamafactory.train.tuner"),
+    "axolotl": ("axolotl", "axolotl.cli.train"),
 }
 """Whose imports are followed, and what is imported."""
 

@@ -122,6 +122,7 @@ def test_nothing_of_this_machine_is_said() -> None:
     assert f"{sys.version_info[0]}.{sys.version_info[1]}" not in said
 
 
+@pytest.mark.long
 def test_no_process_and_no_thread_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser has neither."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fadoctor.judging.engine.condition import Truth, holds
+from fadoctor.judging.engine.condition import Truth, holds, lacks_the_first
 from fadoctor.judging.engine.operators import OPERATORS
 from fadoctor.model.rule import OPERATORS as PAIRS
 from tests.unit.judging.engine.builders import ABSENT, UNREAD, scope_of, table, truth
@@ -253,3 +253,27 @@ def test_a_failure_names_all_its_evidence() -> None:
     scope = scope_of({"host.os": "x", "host.libc": "y"})
     assert holds({"any": [{"host.os": "x"}, {"host.libc": "y"}]}, scope) is TRUE
     assert list(scope.read) == ["host.os", "host.libc"]
+
+
+@pytest.mark.parametrize("fact", [None, UNREAD, "2.6.0"], ids=["absent", "unknown", "known"])
+@pytest.mark.parametrize(
+    "when",
+    [
+        {V: {"below": "2.7"}}, {V: "2.6.0"}, {V: {"present": True}}, {V: {"present": False}},
+        {V: {"present": False}, "host.os": "linux"}, {V: "$host.os"}, {"any": [{V: "2.6.0"}]},
+        {"pin": {"below": "2.7"}}, {"row.version": "2.6.0"}, {"gpu.name": "2.6.0"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_short_way_says_and_reads_what_the_long_one_does(when: dict[str, Any], fact: Any) -> None:
+    """A rule about what is not there is left at its first key, and by nothing else."""
+    facts = {V: fact, "host.os": "linux", "gpu[0].name": fact}
+    rows = {"row": {"table": "t", "name": V}}
+    shown = table("t", {"name": "word"}, {"version": "text"}, [])
+    short, long = (scope_of(facts, shown, when=when, let={"pin": [V]}, rows=rows) for _ in "12")
+    short.bindings = long.bindings = {"gpu": "gpu[0]"}
+    is_plain = next(iter(when)) in {V, "gpu.name"} and when.get(V) != {"present": False}
+    assert lacks_the_first(short.rule, short) is (is_plain and fact is None)
+    if short.read:
+        assert holds(long.rule.when, long) is NOT_THERE
+        assert short.read == long.read

@@ -251,6 +251,12 @@ def test_of_fixes_that_read_alike_the_first_is_offered() -> None:
     assert len(possible({**TORCH, "host.glibc": "2.35"}, (), *fixes)) == 2
 
 
+def test_a_step_without_words_is_none() -> None:
+    steps = ({"advice": "By hand."}, {"advice": "[[Here glibc is {host.glibc}.]]"})
+    [found] = possible({**TORCH, "host.glibc": UNREAD}, (), fix("one", *steps))
+    assert [step.text for step in found.steps] == ["By hand."]
+
+
 def test_no_half_of_commands_is_printed() -> None:
     facts = {**TORCH, "triton.version": UNREAD}
     both = ({"uninstall": ["triton"]}, {"install": ["triton=={triton.version}"]})

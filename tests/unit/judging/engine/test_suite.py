@@ -60,6 +60,7 @@ def test_the_shipped_suite_has_every_rule_with_its_cases() -> None:
     assert {"facts", "log"} <= {key for case in file.cases for key in case}
 
 
+@pytest.mark.long
 def test_own_rules_come_on_top_and_only_theirs_are_counted(tmp_path: Path) -> None:
     suite = own(tmp_path, area__some_rule=rule_text(cases=CASES))
     assert suite.own["some-rule"].path == str(tmp_path / "area" / "some-rule.yaml")
@@ -104,6 +105,7 @@ def test_cases_that_were_not_compiled_come_from_the_checkout(tmp_path: Path) -> 
         _shipped_cases(tmp_path / "none", tmp_path / "none")
 
 
+@pytest.mark.long
 def test_own_rows_that_change_shipped_cases_are_named(tmp_path: Path) -> None:
     header = (ROOT / "rules" / "matrix" / "driver-floors.yaml").read_text().partition("rows:")[0]
     row = 'rows:\n  - {cuda: "12 12", os: linux, driver: "1.0"}\n'

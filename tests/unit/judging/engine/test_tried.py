@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.engine.tried import is_tried, plainly
+from fadoctor.judging.engine.tried import is_there, is_tried, plainly
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.rule import FixTemplate
 
@@ -77,3 +77,49 @@ def test_shells_python_and_yaml_read_alike() -> None:
 def test_what_a_program_advises_is_not_tried(line: str, *, is_done: bool) -> None:
     template = FixTemplate("a", "A", (), tried=("--no-build-isolation",))
     assert is_tried(template, None, [line]) is is_done
+
+
+INSTALL = Step(StepKind.INSTALL, "", ("a-b>=1.2,<3",))
+REMOVE = Step(StepKind.UNINSTALL, "", ("a-b",))
+
+
+@pytest.mark.parametrize(
+    ("steps", "line", "is_known"),
+    [
+        ((INSTALL,), "a_b    2.0.1", True),
+        ((INSTALL,), "a-b    3.0", False),
+        ((INSTALL,), "a-b==2.0.1", False),
+        ((INSTALL,), "we took a-b 2.0.1", False),
+        ((REMOVE, INSTALL), "a-b 2.0.1", True),
+        ((REMOVE,), "a-b 2.0.1", False),
+        ((INSTALL, Step(StepKind.SET, "", ("A=1",))), "a-b 2.0.1", False),
+        ((Step(StepKind.INSTALL, "", ("a-b==2",), "https://x.org"),), "a-b 2", False),
+        ((Step(StepKind.INSTALL, "", ("a-b==2",), "", ("--force-reinstall",)),), "a-b 2", False),
+    ],
+)
+def test_what_lists_name_is_not_installed_again(
+    steps: tuple[Step, ...], line: str, *, is_known: bool
+) -> None:
+    """A person who had triton-windows was told to install that release."""
+    assert is_there(_fix(*steps), [line], forced=False) is is_known
+
+
+def test_a_broken_file_is_installed_again() -> None:
+    assert not is_there(_fix(REMOVE, INSTALL), ["a-b 2.0.1"], forced=True)
+    assert is_there(_fix(INSTALL), ["a-b 2.0.1"], forced=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "is_known"),
+    [
+        ('Run `pip install "a[all]"` again.', "$ pip install 'a[all]'", True),
+        ('Run `pip install "a[all]"` again.', "(venv) D:\\x> pip install a[all]", True),
+        ("Run `pip install a` again.", "you should run pip install a", False),
+        ("Run `pip install a` again.", "pip install ab", False),
+        ("`python -c 'import a'` says it.", "python -c 'import a'", False),
+        ("Run `git pull`, then `pip install a`.", "git pull", False),
+    ],
+)
+def test_a_command_in_words_that_was_typed(said: str, line: str, *, is_known: bool) -> None:
+    fix = _fix(Step(StepKind.ADVICE, said))
+    assert is_tried(BARE, fix, [line]) is is_known

@@ -55,3 +55,15 @@ def test_each_fix_for_certain_words_has_a_text(knowledge: Knowledge) -> None:
         f"{rule.id} {fix.id}" for rule in knowledge.rules for fix in rule.fixes if fix.logged
     }
     assert of_words - TEXTS.keys() == set()
+
+
+def test_a_run_that_only_says_more_comes_behind_what_may_help(knowledge: Knowledge) -> None:
+    text = (
+        "axolotl with flash_attention: true\n"
+        "flash_attn/bert_padding.py: RuntimeError: CUDA error: an illegal memory access was "
+        "encountered"
+    )
+    fixes = (
+        explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge).findings[0].fixes
+    )
+    assert [fix.id for fix in fixes] == ["compare-sdpa", "find-the-kernel"]

@@ -88,3 +88,48 @@ def test_companions_on_windows_have_the_label_of_torch(knowledge: Knowledge) -> 
     )
     fix = first_of(knowledge, log)
     assert "torchvision==0.22.0+cu128" in fix.steps[0].text
+
+
+ALONE = (
+    "My script on Ubuntu: GeForce RTX 5070 with CUDA capability sm_120 is not compatible with the "
+    "current PyTorch installation."
+)
+
+
+def test_torch_comes_with_companions_for_everybody(knowledge: Knowledge) -> None:
+    assert "torchvision==0.25.0" in first_of(knowledge, ALONE).steps[0].text
+
+
+def test_a_list_without_companions_gets_none(knowledge: Knowledge) -> None:
+    names = ("anyio", "click", "idna", "jinja2", "numpy", "pyyaml", "rich")
+    listed = "\n".join(f"{name}    2.0.1" for name in names)
+    log = f"{ALONE}\n{listed}\ntorch    2.7.0+cu126"
+    assert "torchvision" not in first_of(knowledge, log).steps[0].text
+    assert "torchvision" in first_of(knowledge, f"{log}\ntorchvision 0.22.0").steps[0].text
+
+
+def test_companions_of_the_same_release_have_the_label_of_torch(knowledge: Knowledge) -> None:
+    text = first_of(knowledge, f"{ALONE}\ntorch 2.7.0+cu126").steps[0].text
+    assert "torch==2.7.0+cu128 torchvision==0.22.0+cu128" in text
+
+
+def test_torch_of_another_vendor_goes_with_its_companions(knowledge: Knowledge) -> None:
+    log = (
+        "RX 7900 XTX on Ubuntu 24.04, ROCm 6.3, torch 2.7.1+cu126\n"
+        "RuntimeError: Found no NVIDIA driver on your system."
+    )
+    removes, installs = first_of(knowledge, log).steps[:2]
+    assert removes.items == ("torch", "triton", "torchvision", "torchaudio")
+    assert installs.items == ("torch==2.7.1", "torchvision==0.22.1", "torchaudio==2.7.1")
+
+
+def test_a_project_of_uv_gets_torch_with_its_index(knowledge: Knowledge) -> None:
+    """uv pip install was taken back by the next uv run; the project was bound to another index."""
+    index = "https://download.pytorch.org/whl"
+    log = f"uv run train.py, with torch==2.7.1+cpu and an RTX 3090 on Windows\n{NOT_COMPILED}"
+    assert [step.text for step in first_of(knowledge, log).steps] == [
+        (
+            f"uv add --index pytorch-cu126={index}/cu126 "
+            "torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1"
+        )
+    ]

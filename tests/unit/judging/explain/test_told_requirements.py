@@ -90,7 +90,10 @@ def test_what_is_about_others_is_not_read(line: str) -> None:
         (
             "vllm 0.6.1 requires torch==2.4.0, but you have torch 2.5.1 which is incompatible.",
             "vllm-torch-mismatch",
-            "pip install --index-url https://download.pytorch.org/whl/cu121 torch==2.4.0+cu121",
+            (
+                "pip install --index-url https://download.pytorch.org/whl/cu121 torch==2.4.0+cu121 "
+                "torchvision==0.19.0 torchaudio==2.4.0"
+            ),
         ),
         ("flash-attn 2.8.2 requires torch, which is not installed.", "torch-missing", ""),
         (

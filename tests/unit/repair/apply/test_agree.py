@@ -101,6 +101,7 @@ def test_a_silent_step_back_is_no_agreement() -> None:
     assert "torchtext 0.18.0 to 0.4.0" in found.plan.verification.detail
 
 
+@pytest.mark.long
 def test_a_pick_of_the_installer_that_a_rule_refuses_is_decided_by_the_plan() -> None:
     """The installer takes the newest; what fails with it is named in the next plan."""
     asked = Asked(lambda _: Verification(Answer.RESOLVES, "uv", ("triton 3.0.0",)))

@@ -123,6 +123,7 @@ def interrupted_at(step: int, folder: Path) -> bool:
     return left <= 0
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_nothing_whenever_it_comes(tmp_path: Path) -> None:
     """It was left where Ctrl-C came between the end of the block and the clearing away."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -7,6 +7,9 @@ import pytest
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.repair.plan.conflict import _Question
 from fadoctor.repair.plan.problem import Base
+from fadoctor.sources.targets.derived import derive
+from tests.states.sequences import on_platform
+from tests.states.starts import start
 from tests.unit.judging.engine.builders import ABSENT
 from tests.unit.repair.plan.problems import golden, plan, problem, session, with_package
 
@@ -41,3 +44,16 @@ def test_what_only_another_major_of_transformers_would_break_is_not_decided_abou
     driver = {"driver__version": "470.82.01", "driver__library_version": "470.82.01"}
     here = golden("linux-a100-healthy", driver__cuda="11.4", **driver)
     assert {"peft", "liger_kernel"}.isdisjoint(problem(here).packages)
+
+
+def test_what_would_break_is_told_as_what_would_be() -> None:
+    """It read as if another torch than the one of the plan were installed."""
+    gh200 = ("NVIDIA GH200 480GB", "9.0", "570.124.06")
+    needs = {"torch": "==2.9.0", "torchvision": "==0.24.0"}
+    here = with_package(start("CPU torch of 2.9", gh200), "vllm", "0.12.0", needs)
+    made = plan(derive(on_platform(here, "linux_aarch64"), session().matrix))
+    [found] = made.conflicts
+    assert "".join(found.because) == (
+        "it needs torch 2.11.0+cu128, and then vLLM 0.12.0 requires torch==2.9.0, but torch "
+        "2.11.0+cu128 is installed"
+    )

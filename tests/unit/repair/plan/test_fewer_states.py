@@ -52,6 +52,7 @@ def test_states_have_the_facts_that_each_would_have_alone() -> None:
     assert len(seen) > 2
 
 
+@pytest.mark.long
 def test_nothing_else_that_packages_change_decides_what_is_taken() -> None:
     """A fact that is read and not named would make different states look alike."""
     made = problem(golden(HEALTHY), **WANTED)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 H100 = ("NVIDIA H100 80GB HBM3", "9.0", "570.86.15")
 RTX_5090 = ("NVIDIA GeForce RTX 5090", "12.0", "580.65.06")
+HUB = "huggingface-hub"
 K80 = ("Tesla K80", "3.7", "470.256.02")
 
 
@@ -34,6 +35,13 @@ def test_what_the_coming_release_refuses_moves_by_name() -> None:
     after = changed(plan(found, want=("transformers<5",)))
     assert after["transformers"].startswith("4.")
     assert after["tokenizers"] == "0.22.2"
+
+
+def test_what_an_installer_brings_moves_nothing_that_stays() -> None:
+    """The newest datasets refuses this huggingface-hub, and with it went transformers."""
+    after = changed(plan(start("vLLM", H100), want=("trl",)))
+    assert after.keys() == {"accelerate", "datasets", "trl"}
+    assert after["datasets"].startswith("5.0.")
 
 
 def test_what_waits_for_another_that_moves_is_named_too() -> None:
@@ -139,6 +147,17 @@ def test_what_comes_new_moves_what_is_there_by_name() -> None:
     assert "datasets" not in after
 
 
+def test_what_an_asker_that_moves_asked_for_is_over() -> None:
+    """transformers 5 asks for another huggingface-hub, and vLLM for transformers 4."""
+    found = with_package(start("vLLM", H100), "vllm", "0.15.1", {"transformers": "<5,>=4.56.0"})
+    found = with_package(found, "transformers", "5.9.0", {"huggingface-hub": "<2.0,>=1.5.0"})
+    installed = dict(found.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    facts = {**found.facts, "packages.installed": Known(installed | {HUB: "1.4.1"}, "test")}
+    facts |= {"huggingface_hub.version": Known("1.4.1", "test")}
+    after = changed(plan(derive(msgspec.structs.replace(found, facts=facts), session().matrix)))
+    assert (after["transformers"], after[HUB]) == ("4.57.6", "0.36.2")
+
+
 def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
     """numba was missing, and takes no numpy after its time: vLLM moved to be rid of the two."""
     there = _with(start("vLLM", H100), numpy="2.5.5")
@@ -153,6 +172,7 @@ def test_what_a_new_package_moves_is_no_reason_for_another_framework() -> None:
     assert found.replaced == 0
 
 
+@pytest.mark.long
 def test_a_package_that_is_broken_does_not_move_to_a_release_of_no_table() -> None:
     """Its bound admitted the very release that is broken, and the plan said that all is well."""
     there = with_package(start("torch 2.11", H100), "flash_attn", "2.8.3")

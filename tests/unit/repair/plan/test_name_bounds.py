@@ -37,6 +37,9 @@ def test_a_release_is_taken_where_it_can_be_imported() -> None:
     assert not bounds.take("peft", "0.17.1", {"transformers": "5.23.0"})
     assert bounds.take("peft", "0.17.1", {"transformers": "4.57.3"})
     assert bounds.take("peft", "0.17.1", {})
+    assert not bounds.take("unsloth", "2025.9.1", {"transformers": "5.24.0"})
+    assert not bounds.take("axolotl", "0.12.2", {"transformers": "5.0.0"})
+    assert not bounds.take("llamafactory", "0.9.4", {"transformers": "5.0.0"})
     assert bounds.take("nobody", "1.0", {"transformers": "5.23.0"})
 
 

@@ -66,6 +66,7 @@ def test_a_right_one_is_clean(tmp_path: Path, write: Write) -> None:
     assert grave == []
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("write", [as_list, as_lock])
 @pytest.mark.parametrize("rule_id", FAULTS)
 def test_each_fault_is_found_where_it_stands(tmp_path: Path, rule_id: str, write: Write) -> None:

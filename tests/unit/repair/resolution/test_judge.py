@@ -254,6 +254,7 @@ def test_a_lock_knows_better_what_a_helper_requires(tmp_path: Path) -> None:
     assert "requirement-unmet" not in findings(found)
 
 
+@pytest.mark.long
 def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
     """As uv does: trl 0.12.2 alone of its series has an upper bound on transformers."""
     wanted = ["trl>=0.12,<0.13\n", "transformers>=4.40\n"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.lines import Rewrite
-from fadoctor.repair.resolution.rewritten import new_findings
+from fadoctor.repair.resolution.rewritten import judge_rewritten, with_what_comes
 from fadoctor.sources.manifests.source import open_source
-from tests.unit.repair.plan.problems import session
+from tests.unit.repair.plan.problems import plan, session
+from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import on
 
 WHEEL = (
@@ -20,9 +22,9 @@ def judged(folder: Path, before: str, after: str) -> set[str]:
     environment = on(folder, before, "A100", "550.54.15")
     name = str(folder / "0" / "requirements.txt")
     rewrite = Rewrite(open_source(name), after)
-    found = new_findings(environment, session().knowledge, (name,), (rewrite,))
+    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
     assert Path(name).read_text("utf-8") == before
-    return {each.rule_id for each in found}
+    return {each.rule_id for each in found.worse}
 
 
 def test_a_wheel_without_its_torch_is_worse(tmp_path: Path) -> None:
@@ -45,5 +47,18 @@ def test_an_included_file_is_read_as_it_would_be(tmp_path: Path) -> None:
     Path(name).write_text("-r more.txt\n", "utf-8")
     included = open_source(str(Path(name).with_name("more.txt")))
     rewrite = Rewrite(included, f"torch==2.6.0\n{WHEEL}")
-    found = new_findings(environment, session().knowledge, (name,), (rewrite,))
-    assert {each.subject for each in found} == {"flash-attn"}
+    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
+    assert {each.subject for each in found.worse} == {"flash-attn"}
+
+
+def test_what_only_the_new_text_decides_is_planned_for(tmp_path: Path) -> None:
+    """Beside a torch that vLLM refuses no transformers was decided, and so none was bounded."""
+    before = "fastapi>=0.115\ntorch==2.7.1\ntransformers>=4.55\nvllm==0.11.0\n"
+    environment = on(tmp_path, before, "A100", "570.86.15")
+    name = str(tmp_path / "0" / "requirements.txt")
+    rewrite = Rewrite(open_source(name), before.replace("2.7.1", "2.8.0"))
+    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
+    assert {each.rule_id for each in found.worse} == {"vllm-transformers-too-new"}
+    base = with_what_comes(plan_base(environment, session().knowledge), found.environment)
+    after = changed(plan(base))
+    assert (after["torch"], after["transformers"]) == ("2.8.0", "4.57.6")

@@ -5,17 +5,17 @@ Needs Chromium; its driver and axe come from their registries, so this runs in C
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser import pictures
 from tests.unit.report.html.pages import PAGES
 from tests.unit.report.html.test_fleet import of_a_fleet, of_hostile_nodes
+
+if TYPE_CHECKING:
+    from tests.browser import Browser
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -73,46 +73,14 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the browser's driver and axe."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("no npm")
-    folder = tmp_path_factory.mktemp("browser")
-    subprocess.run(
-        [npm, "install", "--silent", "--prefix", str(folder), "axe-core@4"],
-        cwd=folder,
-        check=True,
-        timeout=300,
-    )
-    argv = [sys.executable, "-m", "pip", "install", "--quiet", "--target", "site", "playwright"]
-    subprocess.run(argv, cwd=folder, check=True, timeout=300)
-    return folder
-
-
-def test_a_browser_finds_nothing_to_complain_of(tools: Path, tmp_path: Path) -> None:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium")
+def test_a_browser_finds_nothing_to_complain_of(browser: Browser, tmp_path: Path) -> None:
     paths = []
     fleets = {"fleet": of_a_fleet, "hostile_fleet": of_hostile_nodes}
     for name, make in {**PAGES, **fleets}.items():
         file = tmp_path / f"{name}.html"
         file.write_text(make(), encoding="utf-8")
         paths.append(str(file))
-    pictures = os.environ.get("FADOCTOR_TESTS_PICTURES", "")  # to look at them: any word
-    axe = str(tools / "node_modules" / "axe-core" / "axe.min.js")
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, chromium, axe, pictures, *paths],
-        env={**os.environ, "PYTHONPATH": str(tools / "site")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout)
+    found = browser.asked("-c", DRIVER, browser.chromium, browser.axe, pictures(""), *paths)
     assert len(found) == len(paths) * 6
     for each in found:
         where = f"{Path(each['page']).name} {each['width']} {each['theme']}"

@@ -296,6 +296,24 @@ def test_every_name_of_the_tables_finds_itself(tables: dict[str, Table]) -> None
                 assert (gpu.compute_capability or gpu.gfx) == row[column], name
 
 
+@pytest.mark.parametrize(
+    ("text", "vendor"),
+    [
+        ("Arc B580", "Intel"),
+        ("Intel Data Center GPU Max 1550", "Intel"),
+        ("M3 Max", "Apple"),
+        ("Ascend 910B", "Huawei"),
+        ("TPU v5e", "Google"),
+    ],
+)
+def test_a_vendor_that_no_table_has_is_named(
+    text: str, vendor: str, tables: dict[str, Table]
+) -> None:
+    """It was "Did you mean RTX 5080, RX 6800?"."""
+    with pytest.raises(UsageError, match=f"none of {vendor}'s"):
+        find_gpu(text, tables)
+
+
 def test_a_chip_that_no_product_is_named_after(tables: dict[str, Table]) -> None:
     assert find_gpu("gfx1036", tables).gfx == "gfx1036"
     assert find_gpu("AMD Radeon RX 6600", tables).gfx == "gfx1032"

@@ -1,0 +1,63 @@
+"""What a fix installs in a project of uv: it goes into pyproject.toml, as uv sync follows that."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.contradicted import default_build
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Step, StepKind
+
+if TYPE_CHECKING:
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.model.fix import Fix
+
+SITUATION = "in-a-uv-project"
+
+_LABEL = re.compile(r"(==\d[\w.]{0,30})\+[a-z0-9.]{2,12}$", re.ASCII)
+_TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,12})?", re.ASCII)
+_PYTORCH = "https://download.pytorch.org/whl/"
+
+
+def as_uv_adds(fix: Fix, matrix: Matrix) -> Fix:
+    """Return a fix that tells uv what it installs of torch, with the index that has the build.
+
+    The index is bound to these packages alone. What is replaced is not uninstalled before.
+    """
+    added = [step for step in fix.steps if _is_torch(step)]
+    if not added:
+        return fix
+    replaced = {re.split(r"[=<>~! \[]", item)[0] for step in added for item in step.items}
+    steps = tuple(
+        _added(step, matrix) if step in added else step
+        for step in fix.steps
+        if step.kind is not StepKind.UNINSTALL or not replaced.issuperset(step.items)
+    )
+    return msgspec.structs.replace(fix, steps=steps)
+
+
+def _is_torch(step: Step) -> bool:
+    return step.kind is StepKind.INSTALL and any(map(_TORCH.fullmatch, step.items))
+
+
+def _added(step: Step, matrix: Matrix) -> Step:
+    items = tuple(_LABEL.sub(r"\1", item) for item in step.items)
+    index = step.index or _index_of(items, matrix)
+    name = index.removeprefix(_PYTORCH).replace("/", "-")
+    named = f" --index pytorch-{name}={index}" if index.startswith(_PYTORCH) else ""
+    text = f"uv add{named} {' '.join(items)}"
+    return msgspec.structs.replace(step, items=items, index=index, text=text)
+
+
+def _index_of(items: tuple[str, ...], matrix: Matrix) -> str:
+    """Return the index with the usual build of the torch that is asked for.
+
+    Without one, uv keeps to the index that the project binds torch to, which may not have it.
+    """
+    torch = next(filter(None, map(_TORCH.fullmatch, items)))
+    build = default_build(torch["version"], matrix)
+    found = matrix.find("torch-indexes", {"build": Known(build, "asked")}).cell("index")
+    return str(found.value) if build and isinstance(found, Known) else ""

@@ -1,0 +1,376 @@
+"""The prebuilt file that a fix tells a person to choose, where a text decides on it.
+
+Where it decides on no one file, those commands are shown that are left, each with its condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.load import load_apart
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
+from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
+from fadoctor.model.environment import ASSUMED_PLATFORM
+from fadoctor.model.fact import Known, fact_text, fact_words
+from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fadoctor.judging.engine.scope import Scope
+
+SAGE = "sageattention"
+_FLASH = PACKAGES[FLASH_ATTN][0]
+_WINDOWS, _LINUX = "win_amd64", "linux_x86_64"
+_OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
+    "flash-attn-for-torch",
+    "sageattention-windows",
+    "triton-windows-for-torch",
+)
+_NEW_ABI = "2.7"
+"""The torch since which pip's builds have the new C++ string ABI."""
+_LINES = 6
+"""Most commands that are shown beside each other."""
+
+NAMED_FILE = "named-file"
+"""What a rule says of a fix that is about whichever file the text names."""
+_OWNERS = ("mjun0812", "woct0rdho")
+_THIRD_PARTY = "Third parties build this wheel, not the authors of {}."
+_PRINTS = "`python -c \"import sys, torch; print(torch.__version__, 'Python', sys.version)\"`"
+_FORCED = "pip install --no-deps --force-reinstall"
+_FROM_SOURCE = f"{_FORCED} --no-build-isolation git+https://github.com/thu-ml/SageAttention"
+_BROKEN = "torch-abi"
+"""The area of the rules about files that are there, and do not fit."""
+_BY_SETUP = "pip install --no-build-isolation --no-cache-dir --no-deps --force-reinstall"
+# flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
+_NAMED = compiled(
+    r"flash_attn-[\d.a-z]{3,20}(?:\+|%2B)cu\d{2,3}torch(?P<torch>\d\.\d{1,2})[\w.]{0,20}"
+    r"-(?P<python>cp\d{2,3})-"
+)
+# ERROR: torch-2.0.1+gite19229c-cp310-cp310-linux_x86_64.whl is not a supported wheel
+_FILE = compiled(
+    r"(?P<file>(?P<name>[A-Za-z][\w.]{1,60})-\d[\w.+%-]{1,120}?-(?P<python>cp3\d{1,2})-[\w.-]{4,60}\.whl)"
+)
+_OF_LINUX = compiled(
+    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
+)
+_ABOUT_FLASH = compiled(r"(?i)flash[-_ ]?att")
+
+
+class WheelFiles:
+    """The files that fixes tell to choose, for what one text says."""
+
+    def __init__(self, scope: Scope, lines: Sequence[str]) -> None:
+        """Take the facts of a text, and its lines."""
+        self._scope = scope
+        self._environment = scope.environment
+        self._matrix = scope.matrix
+        self._lines = lines
+
+    def named(self, fix: Fix, wheel: str) -> Fix:
+        """Return a fix with the command for the file, or with those that are left.
+
+        `wheel`: of which distribution, as the rule says it; "" where it tells to choose none.
+        """
+        distribution = self._distribution(wheel)
+        made: list[Step] = []
+        if distribution == SAGE:
+            made = self._of_sage()
+        elif distribution == _FLASH and any(map(_ABOUT_FLASH.search, self._lines)):
+            made = self._of_flash()
+        elif wheel == NAMED_FILE:
+            made = self._of_another_python()
+        if not made:
+            return fix
+        title = fix.title if distribution not in (SAGE, _FLASH) else self._title(distribution)
+        is_foreign = any(owner in step.text for step in made for owner in _OWNERS)
+        effects = _THIRD_PARTY.format(distribution) if is_foreign else ""
+        return msgspec.structs.replace(
+            fix, title=title, steps=tuple(made), side_effects=effects or fix.side_effects
+        )
+
+    def _distribution(self, wheel: str) -> str:
+        """Return the distribution that a rule means: by its name, or by what the text names."""
+        if wheel != NAMED_FILE:
+            found = self._scope.fill(wheel) if self._scope.can_fill(wheel) else ""
+            return _FLASH if found == "flash-attention" else found
+        files = [each["name"].lower() for line in self._lines for each in _FILE.finditer(line)]
+        if any(name.startswith(SAGE) for name in files):
+            return SAGE
+        return _FLASH if any(name.startswith("flash_attn") for name in files) else ""
+
+    def _title(self, distribution: str) -> str:
+        known = [
+            f"torch {self._torch}" if self._torch else "this torch",
+            f"Python {_dotted(self._python)}" if self._python and distribution == _FLASH else "",
+        ]
+        return f"Install the {distribution} wheel for {' and '.join(filter(None, known))}"
+
+    def _of_another_python(self) -> list[Step]:
+        """Return how a file is installed that the text names: with the Python of its name."""
+        found = {
+            (each["file"], each["python"])
+            for line in self._lines
+            if "not a supported wheel" in line
+            for each in _FILE.finditer(line)
+        }
+        if len(found) != 1:
+            return []
+        file, tag = found.pop()
+        if tag == self._python or self._platform not in file:
+            return []
+        python = _dotted(tag)
+        says = f"The name says cp{tag[2:]}: this file is for Python {python} alone."
+        lines = (
+            f"uv venv --python {python} py{tag[2:]}",
+            f"uv pip install --python py{tag[2:]} {file}",
+        )
+        steps = [Step(StepKind.SYSTEM, line) for line in lines]
+        return [Step(StepKind.ADVICE, says), *steps]
+
+    def _of_flash(self) -> list[Step]:
+        torch, python = self._torch, self._python
+        if self._platform == _LINUX and not torch:
+            return self._by_setup(python)
+        if torch and python:
+            return self._decided(torch, python)
+        return self._pattern(torch, python)
+
+    def _decided(self, torch: str, python: str) -> list[Step]:
+        """Return the command for the one file, or for each CUDA that torch may have."""
+        found = {
+            cuda: file for cuda in self._cudas(torch) if (file := self._file(torch, cuda, python))
+        }
+        if len({file.url for file in found.values()}) == 1:
+            return [_install(self._pip, next(iter(found.values())).url)]
+        said = [
+            Step(StepKind.ADVICE, f"With torch {torch} for CUDA {cuda}: {self._pip} {file.url}")
+            for cuda, file in found.items()
+        ]
+        return [Step(StepKind.ADVICE, f"{_PRINTS} prints torch's CUDA."), *said] if said else []
+
+    def _by_setup(self, python: str) -> list[Step]:
+        """Return for each release which torch it has wheels for: its setup.py takes the one."""
+        releases: dict[str, list[str]] = defaultdict(list)
+        for row in self._matrix.tables[_OFFICIAL_FIT].rows:
+            torch = str(row["torch"])
+            fits = (
+                row["platform"] == _LINUX
+                and row["cuda"] == "12"
+                and row["abi"] == str(not is_older(torch, _NEW_ABI)).lower()
+                and (
+                    python in cell_words(row["python"])
+                    if python
+                    else len(cell_words(row["python"])) > 1
+                )
+            )
+            if fits:
+                releases[str(row["version"])].append(torch)
+        newest = sorted(releases, key=lambda each: (len(releases[each]), version_key(each)))[-3:]
+        said = [
+            Step(StepKind.ADVICE, f"With torch {_or(releases[each])}: {_BY_SETUP} {_FLASH}=={each}")
+            for each in reversed(newest)
+        ]
+        if not said:
+            return []
+        shown = '`python -c "import torch; print(torch.__version__)"` prints torch\'s version.'
+        how = (
+            "Each command takes the wheel for this torch, Python and ABI by itself. "
+            "With another torch it compiles."
+        )
+        return [Step(StepKind.ADVICE, shown), *said, Step(StepKind.ADVICE, how)]
+
+    def _pattern(self, torch: str, python: str) -> list[Step]:
+        """Return how to ask for what is not known, and the command of the usual case."""
+        usual_torch, usual_python = torch or self._usual, python or "cp312"
+        cuda = next(iter(self._cudas(usual_torch)), "")
+        file = self._file(usual_torch, cuda, usual_python)
+        if file is None:
+            return []
+        case = f"torch {usual_torch} for CUDA {cuda} and Python {_dotted(usual_python)}"
+        page = file.url.rpartition("/releases/")[0] + "/releases"
+        return [
+            Step(StepKind.ADVICE, f"{_PRINTS} prints torch, its CUDA and Python."),
+            Step(StepKind.ADVICE, f"With {case}: {self._pip} {file.url}"),
+            Step(StepKind.ADVICE, f"For others take the file whose name has them: {page}"),
+        ]
+
+    def _of_sage(self) -> list[Step]:
+        compiles = "It compiles, which needs nvcc of torch's CUDA and the GPU in sight."
+        if self._is_linux:
+            return [Step(StepKind.SYSTEM, _FROM_SOURCE), Step(StepKind.ADVICE, compiles)]
+        rows = [
+            row
+            for row in self._matrix.tables[_SAGE_FILES].rows
+            if (not self._cuda or str(row["cuda"]) == self._cuda.partition(".")[0])
+        ]
+        if self._torch:
+            asked = {"torch": Known(self._torch, "asked")}
+            rows = [row for row in rows if row in self._matrix.find(_SAGE_FILES, asked).rows]
+        urls = [str(row["url"]) for row in rows]
+        if self._torch and len(urls) == 1 and self._platform == _WINDOWS:
+            return [*self._triton(), _install(_FORCED, urls[0])]
+        said = [
+            Step(StepKind.ADVICE, f"With {_row_words(row)}: {_FORCED} {url}")
+            for row, url in zip(rows[:_LINES], urls, strict=False)
+        ]
+        if not said:
+            return []
+        windows = self._platform == _WINDOWS
+        shown = f"{'' if windows else 'On Windows: '}{_PRINTS} prints torch and its CUDA."
+        linux = f"On Linux: {_FROM_SOURCE}. {compiles}"
+        return [
+            Step(StepKind.ADVICE, shown),
+            *said,
+            *(() if windows else (Step(StepKind.ADVICE, linux),)),
+        ]
+
+    def _triton(self) -> list[Step]:
+        """Return the command for the triton that sageattention imports, where none is listed."""
+        listed = self._environment.facts.get("packages.installed")
+        names = listed.value if isinstance(listed, Known) and isinstance(listed.value, dict) else {}
+        fits = self._matrix.find(_TRITON, {"torch": Known(self._torch, "asked")}).cell("version")
+        if "triton-windows" in names or not isinstance(fits, Known):
+            return []
+        item = f"triton-windows=={fits.value}"
+        return [Step(StepKind.INSTALL, f"pip install {item}", (item,))]
+
+    def _file(self, torch: str, cuda: str, python: str) -> WheelFile | None:
+        abi = self._environment.facts.get("torch.cxx11_abi")
+        is_new = not is_older(torch, _NEW_ABI)
+        wanted = WheelRequest(
+            torch, cuda, python, self._platform,
+            bool(abi.value) if isinstance(abi, Known) else is_new,
+        )  # fmt: skip
+        good = [file for file in self._wheels.fitting(wanted) if self._is_good(file)]
+        if not good:
+            return None
+        newest = version_part(good[0].version, "minor")
+        alike = [file for file in good if version_part(file.version, "minor") == newest]
+        exact = "cu" + cuda.replace(".", "")
+        return next(
+            (each for each in alike if exact == each.cuda or each.source == OFFICIAL), alike[0]
+        )
+
+    def _is_good(self, file: WheelFile) -> bool:
+        """Return whether a file has no known fault, has the GPU's code, and was not tried."""
+        name = file.name.replace("+", "%2B")
+        if any(file.name in line or name in line for line in self._lines):
+            return False
+        bad = self._matrix.find("flash-attn-known-bad", {"version": Known(file.version, "asked")})
+        return not bad.rows and not self._lacks_code(file)
+
+    def _lacks_code(self, file: WheelFile) -> bool:
+        capability = self._environment.facts.get("gpu[0].compute_capability")
+        if not isinstance(capability, Known) or not isinstance(file.sm, Known):
+            return False
+        runs = self._matrix.find("architectures", {"cc": capability}).cell("runs")
+        return isinstance(runs, Known) and set(fact_words(runs)).isdisjoint(fact_words(file.sm))
+
+    def _cudas(self, torch: str) -> tuple[str, ...]:
+        """Return torch's CUDA, or those that its builds have: that of the usual build first."""
+        if self._cuda:
+            return (self._cuda,)
+        rows = self._matrix.tables["torch-builds"].rows
+        majors: dict[str, str] = {}
+        found = {
+            str(row.get("cuda"))
+            for row in rows
+            for version in cell_words(row["version"])
+            if version_part(version, "minor") == torch and str(row.get("cuda", "")).startswith("1")
+        }
+        usual = self._usual_cuda(torch)
+        for cuda in sorted(found, key=version_key):
+            majors[cuda.partition(".")[0]] = cuda
+        majors |= {usual.partition(".")[0]: usual} if usual else {}
+        version = fact_text(self._environment.fact("torch.version"), "")
+        if usual and self._platform == _LINUX and version and "+" not in version:
+            return (usual,)  # the build of Python's own index has no label
+        return tuple(majors[each] for each in ("12", "13") if each in majors) or tuple(
+            majors.values()
+        )
+
+    def _usual_cuda(self, torch: str) -> str:
+        """Return the CUDA of the build that Python's own index has of a torch for Linux."""
+        found = {
+            str(row["pypi_cuda"])
+            for row in self._matrix.tables["torch-releases"].rows
+            if version_part(cell_words(row["version"])[0], "minor") == torch
+            and isinstance(row.get("pypi_cuda"), str)
+        }
+        return max(found, key=version_key, default="")
+
+    @cached_property
+    def _pip(self) -> str:
+        """How pip is called: it keeps a broken file of the same version, unless it is forced."""
+        return _FORCED if self._scope.rule.area == _BROKEN else "pip install"
+
+    @cached_property
+    def _wheels(self) -> Wheels:
+        return Wheels(load_apart(self._matrix.tables))
+
+    @cached_property
+    def _usual(self) -> str:
+        """The newest torch for which flash-attn itself has wheels for all Pythons."""
+        rows = self._matrix.tables[_OFFICIAL_FIT].rows
+        many = [str(row["torch"]) for row in rows if len(cell_words(row["python"])) > 1]
+        return max(many, key=version_key)
+
+    @cached_property
+    def _torch(self) -> str:
+        """Torch's minor release, "" where the text does not tell it."""
+        said = version_part(fact_text(self._environment.fact("torch.version"), ""), "minor")
+        named = {
+            each["torch"]
+            for line in self._lines
+            for each in _NAMED.finditer(line)
+            if each["python"] == self._python
+        }
+        return said or (named.pop() if len(named) == 1 else "")
+
+    @cached_property
+    def _cuda(self) -> str:
+        found = fact_text(self._environment.fact("torch.cuda"), "")
+        return found if re.fullmatch(r"1\d\.\d", found) else ""
+
+    @cached_property
+    def _python(self) -> str:
+        return fact_text(self._environment.fact("python.abi_tag"), "")
+
+    @cached_property
+    def _platform(self) -> str:
+        return fact_text(self._environment.fact("host.platform"), _LINUX)
+
+    @cached_property
+    def _is_linux(self) -> bool:
+        """Whether the text itself shows Linux."""
+        platform = self._environment.fact("host.platform")
+        is_said = isinstance(platform, Known) and platform.source != ASSUMED_PLATFORM
+        return self._platform != _WINDOWS and (is_said or any(map(_OF_LINUX.search, self._lines)))
+
+
+def _install(pip: str, url: str) -> Step:
+    return Step(StepKind.INSTALL, f"{pip} {url}", (url,), options=tuple(pip.split()[2:]))
+
+
+def _row_words(row: Mapping[str, object]) -> str:
+    least = str(row["torch"]).partition(",")[0].removeprefix(">=")
+    more = "" if "," in str(row["torch"]) else " or newer"
+    return f"torch {least}{more} for CUDA {row['cuda']}"
+
+
+def _dotted(tag: str) -> str:
+    return f"{tag[2]}.{tag[3:]}"
+
+
+def _or(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,118 @@
+"""Fixes that tell to choose a prebuilt wheel name the file, as far as a text decides on it."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+_SYMBOL = "undefined symbol: _ZN3c104cuda9SetDeviceEab"
+_NO_PART = "No module named 'flash_attn_2_cuda'"
+_SAGE = (
+    "C:\\ui\\Lib\\site-packages\\sageattention\\core.py\n"
+    "ImportError: DLL load failed while importing _qattn_sm89: The specified procedure"
+    " could not be found."
+)
+_FAILED = (
+    "  Building wheel for flash-attn (setup.py) ... error\n  error C2872: 'std': ambiguous symbol"
+)
+_UNFIT = "is not a supported wheel on this platform."
+_FILES = "flash-attention-prebuild-wheels/releases/download/"
+
+DECIDED = {
+    # Windows: the file of others, of the CUDA of torch
+    f"{_NO_PART}\nWindows 11, C:\\a\\venv\\Scripts\\python.exe\nPython 3.11.5\ntorch 2.8.0+cu128": (
+        f"pip install --no-deps --force-reinstall https://github.com/mjun0812/{_FILES}v0.4.10/"
+        "flash_attn-2.8.2%2Bcu128torch2.8-cp311-cp311-win_amd64.whl"
+    ),
+    # nothing is there that would have to be replaced
+    f"C:\\a> pip install flash-attn\n{_FAILED}\nPython 3.10.11\ntorch 2.7.1+cu128": (
+        f"pip install https://github.com/mjun0812/{_FILES}v0.7.7/"
+        "flash_attn-2.8.3%2Bcu128torch2.7-cp310-cp310-win_amd64.whl"
+    ),
+    # Linux: the file of flash-attn itself; torch without a label is that of Python's index
+    f"flash_attn-2.7.3+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl {_UNFIT}\n"
+    "Python 3.12, torch 2.5.1": (
+        "pip install https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3.post1/"
+        "flash_attn-2.8.3.post1%2Bcu12torch2.5cxx11abiFALSE-cp312-cp312-linux_x86_64.whl"
+    ),
+    # torch as the file says that an installer chose for another system
+    "error: A URL dependency is incompatible with the current platform: https://x.org/"
+    "flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl\n"
+    "Using Python 3.12.11 environment at: env, on Windows (win_amd64)": (
+        f"pip install https://github.com/mjun0812/{_FILES}v0.7.11/"
+        "flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-win_amd64.whl"
+    ),
+    # sageattention, with the triton that it imports
+    f"{_SAGE}\npytorch version: 2.9.1+cu130\nPython version: 3.12.10": (
+        "pip install triton-windows==3.5.1.post24"
+    ),
+}
+
+
+def _steps(text: str, knowledge: Knowledge) -> list[str]:
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    return [step.text for step in report.findings[0].fixes[0].steps]
+
+
+@pytest.mark.parametrize("text", DECIDED)
+def test_the_file_is_named_that_a_text_decides_on(knowledge: Knowledge, text: str) -> None:
+    assert _steps(text, knowledge)[0] == DECIDED[text]
+
+
+LEFT = {
+    # Linux, torch unknown: the release whose setup.py takes the wheel
+    f"ImportError: /srv/e/lib/python3.10/site-packages/flash_attn_2_cuda.so: {_SYMBOL}": (
+        "With torch 2.4, 2.5, 2.7 or 2.8: pip install --no-build-isolation --no-cache-dir "
+        "--no-deps --force-reinstall flash-attn==2.8.3.post1"
+    ),
+    # CUDA unknown, of which both majors have builds
+    f"{_NO_PART}\nWindows, Python 3.12.4, torch 2.9.1": (
+        "With torch 2.9 for CUDA 13.0: pip install --no-deps --force-reinstall "
+        f"https://github.com/mjun0812/{_FILES}v0.9.28/"
+        "flash_attn-2.8.3%2Bcu130torch2.9-cp312-cp312-win_amd64.whl"
+    ),
+    # Windows, nothing known: the usual case
+    f"{_NO_PART}\nWindows 11": (
+        "With torch 2.8 for CUDA 12.8 and Python 3.12: pip install --no-deps --force-reinstall "
+        f"https://github.com/mjun0812/{_FILES}v0.7.11/"
+        "flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-win_amd64.whl"
+    ),
+    "AssertionError: SM89 kernel is not available. Make sure you GPUs with compute capability": (
+        "On Linux: pip install --no-deps --force-reinstall --no-build-isolation "
+        "git+https://github.com/thu-ml/SageAttention. "
+        "It compiles, which needs nvcc of torch's CUDA and the GPU in sight."
+    ),
+}
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_the_commands_that_are_left_have_conditions(knowledge: Knowledge, text: str) -> None:
+    steps = _steps(text, knowledge)
+    assert steps[0].startswith(("`python -c", "On Windows: `python -c"))
+    assert LEFT[text] in steps
+
+
+def test_a_file_that_is_no_attention_needs_the_python_of_its_name(knowledge: Knowledge) -> None:
+    file = "torch-2.0.1+gite19229c-cp310-cp310-linux_x86_64.whl"
+    said, *lines = _steps(f"ERROR: {file} {_UNFIT}", knowledge)
+    assert said == "The name says cp310: this file is for Python 3.10 alone."
+    assert lines == ["uv venv --python 3.10 py310", f"uv pip install --python py310 {file}"]
+
+
+def test_amd_gets_no_file_for_cuda(knowledge: Knowledge) -> None:
+    text = f"{_NO_PART}\ntorch 2.8.0+rocm6.4, Python 3.12 on Windows, Radeon RX 7900 XTX"
+    assert not any("http" in step for step in _steps(text, knowledge))
+
+
+def test_linux_compiles_sageattention(knowledge: Knowledge) -> None:
+    text = "Ubuntu 22.04, torch 2.9.1\nAssertionError: SM89 kernel is not available. Make sure you"
+    steps = _steps(f"{text} GPUs with compute capability 8.9.", knowledge)
+    assert steps[0].endswith("git+https://github.com/thu-ml/SageAttention")
+    assert not any("windows" in step for step in steps)
