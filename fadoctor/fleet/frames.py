@@ -106,7 +106,7 @@ class Assembly:
         name = next(iter(self._waiting))
         node = self._waiting[name].node
         self._drop(name)
-        return BrokenFrames(node, "too much waits for other pieces")
+        return BrokenFrames(node, "too many pieces of reports are incomplete")
 
     def _drop(self, name: bytes) -> None:
         self._kept -= self._waiting.pop(name).size

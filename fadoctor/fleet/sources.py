@@ -62,5 +62,5 @@ def _read_file(path: Path, intake: Intake, gathered: Gathered) -> None:
         gathered.damaged(str(path), error.strerror or "cannot be read", path.stem)
         return
     if intake.found == before:
-        problem = "it has no output of fadoctor" if size else "it is empty"
+        problem = "it contains no fadoctor output" if size else "it is empty"
         gathered.damaged(str(path), problem, path.stem)

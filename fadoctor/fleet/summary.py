@@ -203,8 +203,8 @@ def _notes(gathered: Gathered, expected: int | None, answered: int) -> tuple[str
     notes = []
     if expected is None and answered:
         notes.append(
-            "The expected number of nodes is unknown, so missing nodes cannot be named."
-            " --expect N or --expect 'n[1-16]' tells."
+            "The expected number of nodes is unknown, so missing nodes cannot be named:"
+            " add --expect N or --expect 'n[1-16]'."
         )
     if expected is not None and answered > expected:
         notes.append(f"{answered} nodes answered where {expected} were expected.")

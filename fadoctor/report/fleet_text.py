@@ -96,7 +96,7 @@ def _of_two(report: FleetReport) -> str:
     (group,) = report.groups
     count = len(group.differs)
     if not count:
-        same = "" if group.is_reference else ", but the outcome is another one"
+        same = "" if group.is_reference else ", but the outcome differs"
         return f"{group.nodes} does not differ from {report.baseline}{same}."
     return f"{group.nodes} differs from {report.baseline} in {counted(count, 'thing')}."
 

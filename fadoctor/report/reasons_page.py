@@ -56,7 +56,7 @@ _OUTCOMES = {
 _TOLD_WHOLE = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.ERROR)
 _SINCE = {
     Truth.FALSE: "This is false",
-    Truth.NOT_THERE: "No fact is there for",
+    Truth.NOT_THERE: "There are no facts for",
     Truth.UNKNOWN: "This is unknown",
 }
 _FOR_EACH = "for each value that the unknown facts can have"
@@ -206,7 +206,7 @@ def _found(each: Reasons) -> Iterator[str]:
     is_sure = each.when is not None and each.when.truth is Truth.TRUE
     yield f"Found, severity {severity}: all conditions hold{'' if is_sure else f' {_FOR_EACH}'}."
     if each.outdone:
-        yield " Another GPU that programs see does without this error."
+        yield " Another visible GPU does not have this error."
     if each.root:
         yield f" The finding of {each.root} names it as a consequence."
 

@@ -479,4 +479,4 @@ def test_a_malformed_file_ends_with_2(
 def test_a_kind_without_a_file_is_wrong_usage(run: Callable[..., Any]) -> None:
     result = run("check", "--no-smoke", "--facts", A100, "--config-kind", "deepspeed")
     assert result.returncode == 2
-    assert "--config-kind belongs to --config" in result.stderr
+    assert "--config-kind needs --config" in result.stderr

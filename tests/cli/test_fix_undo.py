@@ -114,7 +114,7 @@ def test_an_environment_that_was_only_found_is_told_how_to_be_named(
     ("arguments", "words"),
     [
         (("--dry-run", "--yes"), "exclude each other"),
-        (("--force", "--dry-run"), "--force belongs to --undo"),
+        (("--force", "--dry-run"), "--force needs --undo"),
         ((), "--dry-run shows the plan, --yes carries it out"),
     ],
 )

@@ -142,7 +142,7 @@ def errors(run: Run, options: tuple[str, ...]) -> list[str]:
             ("fix", "--requirements", "{}", "--yes"),
             "give --dry-run, which shows the lines to change",
         ),
-        (("fix", "--write"), "--write belongs to --requirements"),
+        (("fix", "--write"), "--write needs --requirements"),
         (("check", "--requirements", "/dev/zero"), "/dev/zero: is not a regular file"),
         (("check", "--requirements", "{}.gone"), "requirements.txt.gone: No such file"),
         (("check", *("--requirements", "{}") * 33), "at most 32 files"),

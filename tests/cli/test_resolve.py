@@ -68,7 +68,7 @@ def test_nothing_is_asked_without_the_option(run: Run, bench: Bench) -> None:
     assert not bench.asked.exists()
     done = run("check", "--resolve", "--gpu", "H100", env=bench.env)
     assert done.returncode == 2
-    assert "--resolve belongs to --requirements" in done.stderr
+    assert "--resolve needs --requirements" in done.stderr
 
 
 def test_a_refusal_is_an_error_and_a_failure_is_none(run: Run, bench: Bench) -> None:
@@ -125,7 +125,7 @@ def test_a_program_asks_nobody_unless_told(bench: Bench, monkeypatch: pytest.Mon
     for call in (api.check, api.facts, api.plan):
         call(**asked)
     assert not bench.asked.exists()
-    with pytest.raises(UsageError, match="belongs to --requirements"):
+    with pytest.raises(UsageError, match="needs --requirements"):
         api.check(resolve=True)
 
 

@@ -44,6 +44,12 @@ IN_RULES = {
     "torch of pip": r"\b(?:torch|pytorch|triton|driver) of (?:pip|conda|PyPI|AMD|Windows)\b",
     "graphics of the processor": r"\bgraphics of (?:the )?processors?\b",
     "goes on": r"\bgoes on\b",
+    "take back": r"\b(?:takes?|took) (?:it|this|that|them) back\b|\btaken back\b",
+    "no table has": r"\b[Nn]o table (?:has|lists)\b|\bin no table\b",
+    "does without": r"\bdoes without\b",
+    "by its address": r"\bby (?:its|their|an) address\b",
+    "an option belongs to": r"--[a-z-]+ belongs to\b",
+    "in vain": r"\bin vain\b",
 }
 """What rules, tables and messages must not say either; pages are written by the list above."""
 

@@ -95,7 +95,7 @@ def _contradictions(plan: Plan) -> Iterator[str]:
     """Yield notes that say something else than the plan does, or than another note."""
     moved = {change.distribution for change in plan.changes if change.after}
     for note in plan.notes:
-        says_none = "no table has builds" in note or "that no table has" in note
+        says_none = "tables list no builds" in note or "that the tables do not list" in note
         if says_none and "torch" in moved:
             yield f"torch is installed, and a note says: {note}"
         if "nothing else" in note and moved - _OF_TORCH:
@@ -165,7 +165,7 @@ def _unsaid(plan: Plan) -> Iterator[str]:
             change.distribution == TORCH
             and is_older(change.after.partition("+")[0], change.before.partition("+")[0]) is True
         )
-        if is_lower is True and is_told and f"{change.distribution} goes back" not in said:
+        if is_lower is True and is_told and f"{change.distribution} is downgraded" not in said:
             yield f"{change.distribution} goes back from {change.before} without a word"
         if is_lower is True and not any(_names_a_version(item, change) for item in items):
             yield f"{change.distribution} is lowered and not named with its version"

@@ -87,7 +87,7 @@ def main(say: Callable[[dict[str, Any]], None]) -> None:
     waiting = {}
     for name, node in zip(names, nodes):
         if not node.get("Alive"):
-            say({"node": name, "problem": "Ray calls it dead"})
+            say({"node": name, "problem": "Ray reports it as dead"})
             continue
         strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         ref = task.options(scheduling_strategy=strategy).remote(name, command, seconds)

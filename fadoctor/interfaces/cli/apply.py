@@ -73,7 +73,7 @@ def apply_for(job: ApplyRequest, plan: Plan) -> int:
             say(str(error))
             way_back(store, yes=job.yes)
             raise ApplyError("the plan was not carried out") from error
-    say("done; `fadoctor fix --undo` takes it back")
+    say("done; `fadoctor fix --undo` undoes it")
     left = plan.proof.errors or plan.proof.missed or plan.proof.by_setting
     return EXIT_FINDINGS if left else 0
 

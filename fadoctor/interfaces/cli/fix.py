@@ -168,7 +168,7 @@ def refuse_unclear(*, dry_run: bool, yes: bool, undo: bool, force: bool) -> None
     if dry_run and yes:
         raise UsageError("--dry-run and --yes exclude each other: one changes nothing")
     if force and not undo:
-        raise UsageError("--force belongs to --undo")
+        raise UsageError("--force needs --undo")
     if not (dry_run or yes or undo or sys.stdin.isatty()):
         raise UsageError(
             "there is no terminal to ask on: --dry-run shows the plan, --yes carries it out"
@@ -180,7 +180,7 @@ def refuse_unwritable(named: bool, *, dry_run: bool, write_files: bool, other: b
     from fadoctor.model.errors import UsageError
 
     if write_files and not named:
-        raise UsageError("--write belongs to --requirements")
+        raise UsageError("--write needs --requirements")
     if named and (dry_run == write_files or other):
         raise UsageError(
             "with --requirements give --dry-run, which shows the lines to change, or --write, "

@@ -141,7 +141,7 @@ def show(
     is_json = format_ is PageFormat.JSON
     overlays = Overlays(tuple(gpu), driver)
     if overlays.described() and not facts:
-        raise UsageError("--gpu and --driver assume what saved facts do not say: add --facts FILE")
+        raise UsageError("--gpu and --driver change saved facts: add --facts FILE")
     if facts:
         from fadoctor.interfaces.cli.support import without_credentials
         from fadoctor.interfaces.commands.reasons import reasons_for

@@ -54,7 +54,7 @@ def way_back(store: Store, *, yes: bool) -> None:
         say("nothing had been changed")
         return
     if not (yes or agreed("Take everything back?", otherwise=True)):
-        say("left as it is; `fadoctor fix --undo` takes it back")
+        say("left as it is; `fadoctor fix --undo` undoes it")
         return
     with _repeatable(store):
         undone = undo(store)
@@ -134,7 +134,7 @@ def _target(request: Request) -> Target:
     from fadoctor.model.errors import UsageError
 
     if not request.is_real:
-        raise UsageError("--undo is about a real environment: name it with --python")
+        raise UsageError("--undo needs a real environment: name it with --python")
     target = environment_of(request, [])[1].target
     if not target.may_run:
         raise UsageError(how_to_name(target, "--undo"))

@@ -264,7 +264,7 @@ def _agreed(
     from fadoctor.repair.apply.verify import verify
 
     if not request.is_real:
-        raise UsageError("--verify asks the installer of a real environment: name it by --python")
+        raise UsageError("--verify needs a real environment: name it with --python")
     if not environment.target.may_run:
         raise UsageError(how_to_name(environment.target, "--dry-run", "--verify"))
     return agreed_plan(environment, session, question, lambda plan: verify(plan, environment, run))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 PLATFORMS = "requirement-platforms"
-_NO_TABLE = "its requirements are in no table"
+_NO_TABLE = "the tables do not list its requirements"
 
 
 def required(

@@ -77,7 +77,7 @@ def refuse_interrupted(store: Store) -> None:
     if earlier is not None and earlier.stage not in (JournalStage.DONE, JournalStage.SNAPSHOT):
         raise ApplyError(
             f"an earlier change of {store.prefix} was interrupted: "
-            "take it back first, with fadoctor fix --undo"
+            "undo it first, with fadoctor fix --undo"
         )
 
 

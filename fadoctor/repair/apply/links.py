@@ -34,7 +34,7 @@ def refuse_links(prefix: Path) -> None:
 def _sentence(path: Path) -> str:
     return printable(
         f"{path} is a link to {os.path.realpath(path)}, where no snapshot of the environment "
-        "reaches, so a change could not be taken back: nothing was changed. Put the folder itself "
+        "reaches, so a change could not be undone: nothing was changed. Put the folder itself "
         "there, make a new environment on that disk, or run the commands of --dry-run yourself",
         1200,
     )

@@ -126,7 +126,7 @@ def _skipped(items: list[str]) -> str:
     if not items:
         return ""
     names = ", ".join(item.partition(" @ ")[0].partition("==")[0] for item in items)
-    return f"{names} was not checked, because it comes from a file by its address or is compiled"
+    return f"{names} was not checked, because it is installed from a URL or compiled"
 
 
 def _pip_installs(result: Result) -> tuple[str, ...]:

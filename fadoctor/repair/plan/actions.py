@@ -237,7 +237,7 @@ class Writer:
             is_torch = choice.package == TORCH and is_older(_public(choice.version), _public(here))
             if not is_torch and not self.problem.lowers(choice):
                 continue
-            yield f"{choice.distribution} goes back from {here} to the older {choice.version}"
+            yield f"{choice.distribution} is downgraded from {here} to {choice.version}"
 
     def _tools(self, choice: Choice) -> Iterator[Action]:
         """Yield what installs the packages that the build imports."""

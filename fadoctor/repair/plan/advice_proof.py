@@ -179,7 +179,10 @@ class FixProver:
         ]
         if Outcome.FAIL in mine and after.is_setting:
             works = Predicted.WORKS in instead
-            return Proved(Standing.PROVED if works else Standing.OPEN, "it goes around the finding")
+            return Proved(
+                Standing.PROVED if works else Standing.OPEN,
+                "it hides the problem and does not repair it",
+            )
         if Outcome.FAIL in mine:
             standing = Standing.OPEN if after.has_prose else Standing.REFUTED
             return Proved(standing, "the finding stays")

@@ -112,7 +112,7 @@ def _open_conflict(
     words = (*(each.words for each in because), *harm.words)
     if not words and problem.is_beyond_tables:
         return None
-    words = words or ("no known combination of releases does it",)
+    words = words or ("no known combination of releases works",)
     named = ", ".join(wish_text(cell) for cell in wish)
     return Conflict(named, words, (*alternatives, *hub_instead(problem, base), *instead))
 

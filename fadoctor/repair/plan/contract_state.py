@@ -69,7 +69,7 @@ def open_contracts(environment: Environment) -> Iterator[str]:
     for each in _contracts(facts):
         if isinstance(facts.get(f"{each}.wanted"), Unknown):
             asker, asked = (_value(facts, f"{each}.{name}") for name in ("asker", "asked"))
-            yield f"whether {asker} still asks for {asked.replace(':', '.')} in vain"
+            yield f"whether {asker} still asks for {asked.replace(':', '.')} without success"
 
 
 def _contracts(facts: Mapping[str, Fact]) -> Iterator[str]:

@@ -60,10 +60,10 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
         )
     elif proof.missed and problem.gpus and problem.is_beyond_tables:
         where = problem.platform
-        yield f"no table has builds of torch with CUDA for {where}: none can be planned there"
+        yield f"the tables list no builds of torch with CUDA for {where}: none can be planned there"
     elif proof.missed and problem.gpus and problem.has_no_index:
         where = problem.platform
-        yield f"PyTorch's index may have builds of torch for {where} that no table has"
+        yield f"PyTorch's index may have builds of torch for {where} that the tables do not list"
 
 
 def unseen_notes(

@@ -46,7 +46,7 @@ class OutcomeDifference(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return it in words."""
-        found = [f"{each} would go back" for each in self.lowered]
+        found = [f"{each} would be downgraded" for each in self.lowered]
         found += [f"{name} would fail" for name in self.errors]
         return "; ".join((*found, *self.requirements))
 

@@ -275,7 +275,7 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
             changed[fact_name] = Known(left, AFTER)
     for emptied in [name for name, fact in changed.items() if not mapping_of(fact)]:
         if emptied in _NONE_LEFT:
-            changed[_NONE_LEFT[emptied]] = Absent(f"{AFTER}: a wheel by its address")
+            changed[_NONE_LEFT[emptied]] = Absent(f"{AFTER}: a wheel from a URL")
     return changed
 
 

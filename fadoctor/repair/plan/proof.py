@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Verdict
     from fadoctor.repair.plan.problem import Problem
 
-_FOR_CUDA = "PyPI has it for CUDA alone; for ROCm use an image of its authors"
+_FOR_CUDA = "PyPI has it for CUDA only; for ROCm use an image of its authors"
 
 
 def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
@@ -103,7 +103,7 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
                 yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"
                 continue
             yield (
-                f"{name}: no table has its releases, so install it yourself, and then run "
+                f"{name}: the tables do not list its releases. Install it yourself, then run "
                 "`fadoctor check`"
             )
 
@@ -128,7 +128,10 @@ def _unlisted(problem: Problem) -> Iterable[str]:
     wished = {PACKAGES[name][0]: versions for name, versions in problem.wishes.pinned.items()}
     for name, versions in {**wished, **problem.wishes.frameworks}.items():
         if helpers.unlisted(name, versions) and helpers.knows(name):
-            yield f"{name}{versions}: in no table, so that not all that it needs is checked"
+            yield (
+                f"{name}{versions}: the tables do not list this release, so not all that it needs "
+                "is checked"
+            )
 
 
 def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:

@@ -60,7 +60,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         yield _ON_A_MAC
     elif problem.is_without_gpu:
         yield (
-            "packages for FlashAttention compute on GPUs alone; torch's own attention works on a "
+            "packages for FlashAttention run on GPUs only; torch's own attention works on a "
             'CPU: transformers takes attn_implementation="sdpa"'
         )
     elif platform.startswith("win"):
@@ -186,7 +186,7 @@ def _unknown_releases(problem: Problem) -> Iterator[str]:
         if known and not any(accepts(versions, choice.version) for choice in known):
             name = PACKAGES[package][0]
             yield (
-                f"no table has the torch that {name}{versions} requires: "
+                f"the tables do not list the torch that {name}{versions} requires: "
                 f"{name} from {known[-1].version} to {known[0].version} can be planned"
             )
 

@@ -203,7 +203,7 @@ def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:
         return Edit(place.file, text=_by_hand(place, name, wanted))
     text = f"{place.file} is a lock: it is not edited, its tool writes it"
     if " @ " in wanted:
-        text += "; a file by its address is named in the project's own list of dependencies first"
+        text += "; first name a file by its URL in the project's own list of dependencies"
     return Edit(place.file, command=(*base, wanted), text=text)
 
 

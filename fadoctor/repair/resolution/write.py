@@ -27,7 +27,9 @@ def write_all(rewrites: Iterable[Rewrite]) -> tuple[str, ...]:
     rewrites = tuple(rewrites)
     for rewrite in rewrites:
         if open_source(str(rewrite.source.path)).text != rewrite.source.text:
-            raise ApplyError(f"{rewrite.source.name} has changed since it was read: say it again")
+            raise ApplyError(
+                f"{rewrite.source.name} has changed since it was read: run the command again"
+            )
     for rewrite in rewrites:
         _write(rewrite)
     return tuple(rewrite.source.name for rewrite in rewrites)

@@ -150,7 +150,7 @@ def _silence(report: FleetReport) -> Iterator[Html]:
         yield tag("h2", "Silent", id="silent")
         yield tag(
             "p",
-            _hosts(report.silent) or f"{counted(report.silent_count, 'node')}, by no known name",
+            _hosts(report.silent) or f"{counted(report.silent_count, 'node')}, names unknown",
         )
     spoke = [f"{each.who}: {each.text}" for each in report.spoke]
     unreadable = [

@@ -39,7 +39,7 @@ def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:
         yield _code(
             "import sys",
             f"if sys.version_info[:2] != {wanted}:",
-            f'    raise SystemExit("this is made for Python {recipe.python}, and here runs another:'
+            f'    raise SystemExit("this notebook needs Python {recipe.python}, but runs another:'
             ' plan again with --python-version")',
         )
     # a magic is no shell: braces and dollar signs would be variables, and there are none in names
@@ -52,7 +52,7 @@ def _cells(recipe: Recipe) -> Iterator[dict[str, Any]]:
         lines = [f"os.environ[{name!r}] = {value!r}" for name, value in recipe.variables.items()]
         yield _code("import os", *lines)
     yield _text("Restart the session, so that the old torch leaves the memory. Then:")
-    yield _text("fadoctor is on no package index yet: upload its wheel beside this notebook.")
+    yield _text("fadoctor is not on a package index yet: upload its wheel beside this notebook.")
     yield _code(
         "import glob",
         "[wheel] = glob.glob('fadoctor-*.whl')",

@@ -271,7 +271,7 @@ def _configurations(request: Request) -> tuple[Configuration, ...]:
     """Return the configurations that are named, read while child processes answer."""
     if not request.configs:
         if request.config_kind:
-            raise UsageError("--config-kind belongs to --config")
+            raise UsageError("--config-kind needs --config")
         return ()
     from fadoctor.sources.configs.reading import read_configurations  # noqa: PLC0415 -- rarely asked for
 

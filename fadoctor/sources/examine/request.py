@@ -98,4 +98,4 @@ def refuse_two_targets(request: Request) -> None:
     if (request.extras or request.groups) and not request.requirements:
         raise UsageError("--extra and --group belong to --requirements")
     if request.resolve and not request.requirements:
-        raise UsageError("--resolve belongs to --requirements: it asks which releases come")
+        raise UsageError("--resolve needs --requirements: it asks which releases are installed")

@@ -139,8 +139,8 @@ def _requires_python(torch: Planned, build: str, facts: Mapping[str, Fact], matr
     }
     cell = matrix.find("torch-releases", keys).cell("python")
     if not isinstance(cell, Known) or not isinstance(cell.value, (list, tuple)):
-        return Unknown("no table has its Pythons", torch.source)
+        return Unknown("the tables do not list its Pythons", torch.source)
     minors = sorted(int(m[1]) for each in cell.value if (m := _MINOR.fullmatch(str(each))))
     if not minors:
-        return Unknown("no table has its Pythons", torch.source)
+        return Unknown("the tables do not list its Pythons", torch.source)
     return Known(f">=3.{minors[0]},<3.{minors[-1] + 1}", "matrix torch-releases")

@@ -184,8 +184,8 @@ def _no_such(text: str, models: list[GpuModel], tables: Mapping[str, Table]) -> 
     near = families or list(dict.fromkeys((*holding, *held, *(names[name] for name in close))))[:6]
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return (
-        f"--gpu {_shown(text)}: unknown GPU: no table has it.{hint} Names like V100, RTX 4090, "
-        "sm_90 or none; give a newer GPU by its compute capability."
+        f"--gpu {_shown(text)}: unknown GPU: the tables do not list it.{hint} Names like V100, "
+        "RTX 4090, sm_90 or none; give a newer GPU by its compute capability."
     )
 
 

@@ -57,7 +57,11 @@ def _discrete(gfx: Fact, matrix: Matrix) -> Fact:
     if not isinstance(gfx, Known):
         return gfx
     row = matrix.find("amd-gpu-names", {"gfx": gfx})
-    return row.cell("discrete") if row.rows else Unknown("no table has this chip", gfx.source)
+    return (
+        row.cell("discrete")
+        if row.rows
+        else Unknown("the tables do not list this chip", gfx.source)
+    )
 
 
 def _torch_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

@@ -83,10 +83,10 @@ def test_records_come_back_and_the_dead_are_named(tmp_path: Path) -> None:
     found = asked(tmp_path, "fine")
     assert found.nodes == ("n0", "n1", "n2", "n3")
     assert found.lines == line(1) * 3
-    assert found.problems == {"n3": "Ray calls it dead"}
+    assert found.problems == {"n3": "Ray reports it as dead"}
     gathered = Gathered()
     note_problems(found, gathered)
-    assert gathered.spoke == {"n3": "Ray calls it dead"}
+    assert gathered.spoke == {"n3": "Ray reports it as dead"}
 
 
 def test_nodes_of_one_host_are_told_apart(tmp_path: Path) -> None:

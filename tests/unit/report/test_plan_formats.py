@@ -187,7 +187,7 @@ def test_what_is_left_to_a_person_is_not_called_nothing(
     assert "to be wrong" not in answer
     assert "below" in answer
     if by_setting and outcome is PlanOutcome.PARTIAL:
-        assert "is left to settings" in answer
+        assert "Settings replace" in answer
 
 
 def test_what_is_lost_is_in_the_answer() -> None:

@@ -62,7 +62,7 @@ def test_what_is_not_found_says_which_condition_decides() -> None:
     assert "environment: not found\n  Not found. This is false: torch.version is below 2.\n" in text
     text = page({"host.os": None, "torch.version": "2.6"}, when=when)
     assert "environment: does not apply" in text
-    assert "Does not apply. No fact is there for: host.os is linux.\n" in text
+    assert "Does not apply. There are no facts for: host.os is linux.\n" in text
 
 
 def test_what_is_undecided_names_what_is_unknown_and_what_it_can_be() -> None:

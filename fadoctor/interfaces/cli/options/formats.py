@@ -137,7 +137,7 @@ SmokeOutput = Annotated[
 ]
 FactsOutput = Annotated[
     FactsFormat,
-    typer.Option("--format", help="Output format: JSON alone.", rich_help_panel=_OUTPUT),
+    typer.Option("--format", help="Output format: JSON only.", rich_help_panel=_OUTPUT),
 ]
 PlanOutput = Annotated[
     PlanFormat,

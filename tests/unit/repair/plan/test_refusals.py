@@ -63,14 +63,14 @@ def test_without_a_gpu_torch_s_own_attention_is_named_and_nothing_installed() ->
     facts = {**there.facts, "gpu.count": Known(0, "test"), "gpu.visible_count": Known(0, "test")}
     found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
     assert not found.changes
-    assert "compute on GPUs alone" in " ".join(found.notes)
+    assert "run on GPUs only" in " ".join(found.notes)
 
 
 def test_a_release_that_no_table_has_is_refused_with_those_that_can_be_planned() -> None:
     """It requires its torch in an extra: a torch alone would be gigabytes for nothing."""
     found = plan(start("empty", GPU, "3.11"), want=("sglang==0.4.7",))
     assert not found.changes
-    assert "no table has the torch that sglang==0.4.7 requires" in " ".join(found.notes)
+    assert "the tables do not list the torch that sglang==0.4.7 requires" in " ".join(found.notes)
     known = plan(start("empty", GPU, "3.11"), want=("sglang==0.5.20",))
     assert known.changes
     assert "no table" not in " ".join(known.notes)

@@ -323,5 +323,5 @@ def test_a_family_that_nothing_is_named_after_yet_names_its_architecture(
     tables: dict[str, Table],
 ) -> None:
     """It was "Did you mean AGX Orin, Xavier NX?"."""
-    with pytest.raises(UsageError, match=r"no table has it. Did you mean sm_107\? "):
+    with pytest.raises(UsageError, match=r"the tables do not list it. Did you mean sm_107\? "):
         find_gpu("Vera Rubin", tables)
