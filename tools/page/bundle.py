@@ -37,9 +37,10 @@ PURE = ("packaging==26.4", "PyYAML==6.0.3")
 LIMIT = 10_000_000
 """Bytes over the wire."""
 
-LEFT_OUT = ("fadoctor/sources/import_names/shipped/", "fadoctor/proof/", "fadoctor/fleet/",
+LEFT_OUT = ("fadoctor/sources/import_names/", "fadoctor/proof/", "fadoctor/fleet/",
             "fadoctor/compiled/cases.json", "fadoctor/interfaces/cli/",
             "fadoctor/interfaces/assistants/", "fadoctor/repair/apply/",
+            "fadoctor/sources/probes/child/", "fadoctor/knowledge/updates/",
             "packaging/licenses/", "packaging/metadata.py", "packaging/pylock.py")  # fmt: skip
 """Parts of the wheels that no answer to a text asks for."""
 
