@@ -156,7 +156,7 @@ class Candidates:
         own = (
             row for row in rows if row["platform"] == _X86 and torch in cell_words(row["version"])
         )
-        return str(next((row.get("triton") or "" for row in own), ""))
+        return str(next((row.get(TRITON) or "" for row in own), ""))
 
     def _triton_windows(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the newest triton-windows for the torch and the Python that are here."""
