@@ -85,6 +85,7 @@ def test_rtx_5090_needs_a_torch_with_its_code(check: Check, tmp_path: Path) -> N
     assert ids(report) == []
 
 
+@pytest.mark.long
 def test_minor_version_compatibility_of_drivers(check: Check, stack: Path) -> None:
     fine = check("--python", str(stack), "--gpu", "A100", "--driver", "535.183.01")
     assert ids(fine) == []
@@ -140,6 +141,7 @@ def test_triton_that_torch_does_not_pin(check: Check, tmp_path: Path) -> None:
     assert "triton-torch-version" in [finding["rule_id"] for finding in report["findings"]]
 
 
+@pytest.mark.long
 def test_flash_attn_without_its_extension(check: Check, tmp_path: Path) -> None:
     site = make_environment(tmp_path / "env")
     add_torch(site, "2.8.0", "12.8")

@@ -61,6 +61,7 @@ SYMBOL = (
 )
 
 
+@pytest.mark.long
 def test_the_fix_is_the_plan_of_an_environment_that_confirms_it(run: Run) -> None:
     facts = str(GOLDEN / "linux-4090-wheel-mismatch" / "facts.json")
     result = run("explain", "--facts", facts, "--format", "json", input=SYMBOL)

@@ -80,6 +80,7 @@ def test_a_script_is_what_the_plan_says(run: Run, tmp_path: Path) -> None:
     assert checked.returncode == 0
 
 
+@pytest.mark.long
 def test_requirements_are_exact(run: Run) -> None:
     result = run("fix", "--dry-run", "--facts", BLACKWELL, "--format", "requirements")
     lines = [line for line in result.stdout.splitlines() if line[0] != "#"]
@@ -87,6 +88,7 @@ def test_requirements_are_exact(run: Run) -> None:
     assert all("==" in line or " @ https://" in line for line in lines)
 
 
+@pytest.mark.long
 def test_the_same_facts_give_the_same_plan(run: Run) -> None:
     assert planned(run, "--facts", BLACKWELL) == planned(run, "--facts", BLACKWELL)
 
@@ -99,6 +101,7 @@ def test_an_impossible_wish_says_why_and_what_would_do(run: Run) -> None:
     assert "use torch's own attention" in words
 
 
+@pytest.mark.long
 def test_what_is_kept_is_named_with_what_giving_it_up_brings(run: Run) -> None:
     plan = planned(run, "--facts", BLACKWELL, "--keep", "torch")
     [conflict] = plan["conflicts"]

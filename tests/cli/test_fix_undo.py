@@ -37,6 +37,7 @@ def fixed(run: Run, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_what_others_did_is_said_and_stays(run: Run, fixed: Path) -> None:
     result = run("fix", "--undo", "--python", str(fixed))
     assert result.returncode == 0
@@ -48,6 +49,7 @@ def test_what_others_did_is_said_and_stays(run: Run, fixed: Path) -> None:
     assert list(fixed.glob("lib/*/site-packages/xformers/old0.py"))
 
 
+@pytest.mark.long
 def test_an_undo_can_be_foretold(run: Run, fixed: Path) -> None:
     before = manifest(fixed)
     result = run("fix", "--undo", "--dry-run", "--python", str(fixed))
@@ -58,6 +60,7 @@ def test_an_undo_can_be_foretold(run: Run, fixed: Path) -> None:
     assert run("fix", "--undo", "--python", str(fixed)).returncode == 0
 
 
+@pytest.mark.long
 def test_force_shows_asks_and_loses_nothing(run: Run, fixed: Path) -> None:
     before = manifest(fixed)
     refused = run("fix", "--undo", "--force", "--python", str(fixed))
@@ -72,6 +75,7 @@ def test_force_shows_asks_and_loses_nothing(run: Run, fixed: Path) -> None:
     assert (fixed / "checkpoint.bin").exists()
 
 
+@pytest.mark.long
 def test_what_cannot_be_brought_back_is_named_and_an_exit_code(run: Run, fixed: Path) -> None:
     [kept] = fixed.glob(".fadoctor/snapshot/lib/*/site-packages/xformers/old3.py")
     os.truncate(kept, 1)
@@ -92,6 +96,7 @@ def test_a_lock_that_was_left_is_removed(run: Run, tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_an_environment_that_was_only_found_is_told_how_to_be_named(
     run: Run, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def test_every_form_is_written(run: Run, tmp_path: Path) -> None:
     assert [row["kind"] for row in lines] == ["fleetreport", "group"]
 
 
+@pytest.mark.long
 def test_two_environments_of_one_machine(run: Run, stack: Path, tmp_path: Path) -> None:
     for name, gpu in (("a", "A100"), ("b", "V100")):
         options = ("--no-smoke", "--exit-zero", "--gpu", gpu, "--format", "json")

@@ -46,6 +46,7 @@ def test_each_file_is_judged_by_itself_and_the_worst_counts(
     assert "pyproject.toml:1" in torn.stderr
 
 
+@pytest.mark.long
 def test_a_file_that_is_no_configuration_of_ours_stops_no_commit(
     run: Run, files: dict[str, str]
 ) -> None:

@@ -48,6 +48,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     bool(INSTALLED) or importlib.util.find_spec("mcp") is not None, reason="the SDK is here"
 )

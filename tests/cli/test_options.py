@@ -69,6 +69,7 @@ def test_every_schema_of_the_repository_can_be_printed() -> None:
     assert files == {name.value for name in SchemaName}
 
 
+@pytest.mark.long
 def test_a_wrong_wish_is_told_all_that_can_be_wished_for(run: Run) -> None:
     """It named packages alone, though the help has hub-fa2."""
     said = run("fix", "--dry-run", "--want", "no-such-thing").stderr

@@ -69,6 +69,7 @@ RuntimeError: FlashAttention only supports Ampere GPUs or newer.
 """
 
 
+@pytest.mark.long
 def test_an_issue_gets_one_answer_whichever_command_is_asked(run: Run) -> None:
     """Facts and complaint take part in both; what is not named is not called missing."""
     checked = run("check", "--facts", "-", "--format", "json", input=ISSUE)
@@ -92,6 +93,7 @@ def test_explain_names_the_command_for_a_report_without_a_complaint(run: Run) ->
     assert not any("check --facts" in note for note in json.loads(healthy)["notes"])
 
 
+@pytest.mark.long
 def test_a_complaint_alone_is_answered_and_survives_a_round_trip(run: Run) -> None:
     line = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n"
     saved = run("facts", "--facts", "-", input=line).stdout

@@ -81,6 +81,7 @@ def test_saved_facts_without_the_conditions_say_so(run: Run, tmp_path: Path) -> 
     assert "do not contain the conditions" in str(report["target"]["notes"])
 
 
+@pytest.mark.long
 def test_what_nothing_asks_for_is_no_reason_for_another_torch(run: Run, tmp_path: Path) -> None:
     """Regression: `check` found nothing, and `fix` moved torch by nine releases for flex."""
     site = make_environment(tmp_path)

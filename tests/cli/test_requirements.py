@@ -48,6 +48,7 @@ def test_two_files_and_a_lock_of_another_platform(run: Run, file: Path, tmp_path
     assert done.returncode == 1  # pip refuses both at once
 
 
+@pytest.mark.long
 def test_facts_replay(run: Run, file: Path, tmp_path: Path) -> None:
     file.write_text("torch>=2.9,<2.12\n")
     saved = tmp_path / "facts.json"

@@ -163,6 +163,7 @@ def test_show_of_an_unknown_rule_names_near_ones(run: Run) -> None:
     assert "fadoctor rules list" in line
 
 
+@pytest.mark.long
 def test_every_rule_can_be_shown(run: Run) -> None:
     listed = json.loads(run("rules", "list", "--format", "json").stdout)["rules"]
     for rule in listed[:: max(1, len(listed) // 5)]:

@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2] / "fadoctor"
 
 SAME = {
@@ -30,6 +32,7 @@ def classes() -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long
 def test_no_two_public_classes_share_a_name() -> None:
     taken = {name: where for name, where in classes().items() if len(where) > 1}
     assert {name: where for name, where in taken.items() if name not in SAME} == {}

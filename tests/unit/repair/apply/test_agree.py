@@ -71,6 +71,7 @@ def test_what_no_installer_can_move_stays_and_the_rest_is_planned_anew() -> None
     assert any("planned again once" in note for note in found.plan.notes)
 
 
+@pytest.mark.long
 def test_releases_that_are_refused_together_are_not_planned_again() -> None:
     first = Asked(refuses("", "nothing"))
     agreed(first)

@@ -427,6 +427,7 @@ def test_an_old_xformers_is_planned_only_for_the_pythons_of_its_wheels() -> None
     assert found.proof.unknown
 
 
+@pytest.mark.long
 def test_the_newest_transformers_is_named_where_nobody_asks_for_the_hub() -> None:
     """An older release was: the newest takes a kernels that is not published yet."""
     rows = session().matrix.tables["helper-releases"].rows

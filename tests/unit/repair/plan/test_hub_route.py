@@ -154,6 +154,7 @@ def test_no_kernel_is_for_turing_and_volta(gpu: tuple[str, str, str]) -> None:
     assert any("own attention" in way.give_up for way in conflict.alternatives)
 
 
+@pytest.mark.long
 def test_offline_only_what_lies_in_the_cache() -> None:
     offline: dict[str, Any] = {"env__HF_HUB_OFFLINE": "1"}
     assert installed(plan(configured(ALONE, **offline))) == ()

@@ -25,6 +25,7 @@ HUB = "huggingface-hub"
 K80 = ("Tesla K80", "3.7", "470.256.02")
 
 
+@pytest.mark.long
 def test_what_the_coming_release_refuses_moves_by_name() -> None:
     """pip took tokenizers back, which the command did not name."""
     found = with_package(start("vLLM", H100), "transformers", "5.22.2", {"tokenizers": ""})

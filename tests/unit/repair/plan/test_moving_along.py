@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import PlanOutcome, Proof
@@ -37,6 +38,7 @@ def beside(found: Environment, installed: dict[str, str]) -> Environment:
     return derive(msgspec.structs.replace(found, facts=facts), session().matrix)
 
 
+@pytest.mark.long
 def test_what_refuses_the_hub_of_an_older_transformers_moves_too() -> None:
     """diffusers 0.42.1 takes no huggingface-hub below 1.32, and transformers 4 none from 1.0."""
     needs = {"huggingface-hub": "<2.0,>=1.5.0"}

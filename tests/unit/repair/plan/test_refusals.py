@@ -116,6 +116,7 @@ def test_without_a_gpu_a_framework_that_needs_one_replaces_no_torch(name: str) -
     assert f"{name} needs a GPU: to plan for another machine" in " ".join(found.notes)
 
 
+@pytest.mark.long
 def test_a_framework_without_a_file_for_the_platform_is_refused_for_that() -> None:
     found = notes("macosx_arm64", "vllm")
     assert "no known release of vllm has a prebuilt wheel for macosx_arm64" in found
