@@ -30,6 +30,9 @@ NEWEST = "9999"
 _TABLED = {"torch", "triton", *(package.replace("_", "-") for package in RELEASES)}
 """Packages with a table of their own."""
 
+_BROUGHT = {"datasets"}
+"""What helpers bring, of which a plan names a release; its own are among those of frameworks."""
+
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.]{0,40}")
 _WHEEL = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
@@ -128,7 +131,9 @@ class Offer:
 
         What they require that no table has the releases of, a plan does not speak of.
         """
-        rows = self.matrix.tables["helper-releases"].rows
+        tables = self.matrix.tables
+        brought = [row for row in tables["framework-releases"].rows if row["package"] in _BROUGHT]
+        rows = [*tables["helper-releases"].rows, *brought]
         spoken_of = _TABLED | {str(row["package"]) for row in rows}
         for row in rows:
             if is_in_specifier(self.python, Known(str(row.get("python") or ">=3"), "table")):
