@@ -140,6 +140,7 @@ def test_what_is_shown_holds(rule_id: str) -> None:
     assert tried(rule_id).wrong == {}
 
 
+@pytest.mark.long
 def test_check_shows_what_fix_does() -> None:
     """The first commands of a finding that a plan repairs are those of the plan, or of it."""
     packages = (StepKind.INSTALL, StepKind.UNINSTALL)

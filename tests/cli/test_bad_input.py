@@ -57,6 +57,7 @@ def test_facts_that_are_not_there(run: Run, tmp_path: Path) -> None:
     assert "is a folder" in refused(run, "--facts", str(tmp_path))
 
 
+@pytest.mark.long
 def test_unknown_gpu_gets_near_names(run: Run) -> None:
     assert "V100" in refused(run, "--gpu", "V10O")
     assert "RTX 4090" in refused(run, "--gpu", "RTX 4090 Pro")

@@ -431,6 +431,7 @@ def test_a_variable_of_the_shell_is_an_intent(check: Callable[..., Any], tmp_pat
     assert (finding["severity"], finding["subject"]) == ("warning", "gpu[0]")
 
 
+@pytest.mark.long
 def test_text_names_the_line_and_facts_keep_it(run: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "train.yaml"
     file.write_text(LLAMAFACTORY.format(way="full", attention="fa2"), encoding="utf-8")

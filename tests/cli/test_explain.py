@@ -90,6 +90,7 @@ def test_silence(run: Run) -> None:
     assert SILENCE in result.stdout
 
 
+@pytest.mark.long
 def test_what_is_of_the_field_and_not_recognised_is_called_so(run: Run) -> None:
     for text in (
         "ninja: build stopped: subcommand failed.",
@@ -252,6 +253,7 @@ def broken_names(tmp_path: Path) -> Path:
     return site
 
 
+@pytest.mark.long
 def test_the_plan_for_a_name_that_is_missing_follows_imports(run: Run, tmp_path: Path) -> None:
     """Without it `explain` said that nobody had followed them, and planned nothing."""
     site, cache = broken_names(tmp_path), {"XDG_CACHE_HOME": str(tmp_path / "cache")}

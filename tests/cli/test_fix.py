@@ -50,6 +50,7 @@ def test_healthy_is_left_alone(run: Run) -> None:
     assert "Nothing to repair." in result.stdout
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("facts", [HEALTHY, MISMATCH, BLACKWELL])
 def test_the_schema_describes_it(run: Run, facts: str) -> None:
     schema = json.loads((RULES / "schema" / "plan.schema.json").read_text())
@@ -276,6 +277,7 @@ def test_packages_outside_the_matrix_follow(run: Run, tmp_path: Path) -> None:
     assert plan["proof"]["requirements"] == []
 
 
+@pytest.mark.long
 def test_ctrl_c_offers_the_way_back(run: Run, tmp_path: Path) -> None:
     folder = (tmp_path / "env").resolve()
     broken_environment(folder, delay=0.02)

@@ -64,6 +64,7 @@ def test_a_version_that_is_there_and_not_wished_is_replaced(run: Run, tmp_path: 
     assert "torch==2.8" not in run(*base, "torch>=2.9").stdout
 
 
+@pytest.mark.long
 def test_a_wish_that_no_release_meets_is_not_met(run: Run, tmp_path: Path) -> None:
     make_environment(tmp_path / "env")
     base = ("fix", "--dry-run", "--python", str(tmp_path / "env"), "--gpu", "H100", "--driver",

@@ -136,6 +136,7 @@ def _facts(text: str) -> dict[str, Any]:
     return {name: fact["value"] for name, fact in facts.items() if "value" in fact}
 
 
+@pytest.mark.long
 def test_the_report_is_about_what_the_paste_names(run: Run) -> None:
     """Packages that nobody mentioned are in no row; what no report can tell is only counted."""
     paste = COLLECT_ENV.replace("vLLM Version: 0.9.2\n", "").replace(

@@ -121,6 +121,7 @@ def planned(run: Run, tmp_path: Path, text: str, *assumed: str, command: str = "
     return said(run, command, *options, "--requirements", str(file), *machine)
 
 
+@pytest.mark.long
 def test_a_release_without_a_file_for_the_python_is_told(run: Run, tmp_path: Path) -> None:
     """Regression: no finding, and every cell works, for a torch that pip finds no file of."""
     assumed = ("--gpu", "A100", "--driver", "570.86.15", "--python-version")

@@ -67,6 +67,7 @@ def test_a_dockerfile_of_nothing_is_what_it_is(run: Run) -> None:
     assert any(line.startswith("RUN python -m pip install --no-cache-dir") for line in lines)
 
 
+@pytest.mark.long
 def test_a_script_from_nothing_makes_an_environment_and_leaves_this_one_alone(run: Run) -> None:
     made = run(*NEW, "--format", "script")
     code = [line for line in made.stdout.splitlines() if line and not line.startswith("#")]

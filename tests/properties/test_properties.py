@@ -179,6 +179,7 @@ def predictions(world: Environment) -> Predictions:
     }
 
 
+@pytest.mark.long
 @FEW
 @given(worlds(), st.data(), ANYTHING)
 def test_an_unrelated_fact_changes_nothing(

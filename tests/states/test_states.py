@@ -123,6 +123,7 @@ def test_the_sample_ends_clean(space: Space) -> None:
     assert wrong == {}
 
 
+@pytest.mark.long
 def test_plans_run_only_what_they_say(space: Space) -> None:
     for state in sample(space, 5, seed=1):
         for action in plan_of(state, space).actions:

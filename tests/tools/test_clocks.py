@@ -92,6 +92,7 @@ FILES = sorted(
 )
 
 
+@pytest.mark.long
 def test_no_test_depends_on_the_speed_of_a_machine() -> None:
     found = [
         f"{path.relative_to(TESTS)}:{line}: {problem}"

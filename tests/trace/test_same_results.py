@@ -193,6 +193,7 @@ def test_after_its_calls_nothing_is_watched() -> None:
         assert torch._C._len_torch_function_stack() == 0
 
 
+@pytest.mark.long
 def test_no_tensor_is_kept_alive() -> None:
     with api.trace() as trace:
         q = torch.randn(1, 2, 3, 8)

@@ -39,5 +39,6 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert sorted(taken) == sorted(SAME), "a name that is taken once needs no reason"
 
 
+@pytest.mark.long
 def test_what_is_asked_of_a_part_is_a_request() -> None:
     assert [name for name in classes() if name.endswith(ASKED)] == []

@@ -85,6 +85,7 @@ def test_no_other_module_spells_the_name_of_a_package() -> None:
     assert set(ALLOWED) - set(found) == set(), "these spell none: leave them out of ALLOWED"
 
 
+@pytest.mark.long
 def test_few_modules_spell_any_name_wherever_they_are() -> None:
     files = [file for file in CODE.rglob("*.py") if [*spelled(file.read_text("utf-8"))]]
     assert len(files) <= MOST, sorted(file.relative_to(CODE).as_posix() for file in files)

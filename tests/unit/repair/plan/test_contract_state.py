@@ -118,6 +118,7 @@ def test_a_plan_brings_both_together() -> None:
     assert "imported-name-missing" not in plan.proof.errors
 
 
+@pytest.mark.long
 def test_a_plan_repairs_a_pair_that_the_table_knows() -> None:
     base = golden("linux-5090-torch26")
     installed = base.fact("packages.installed")

@@ -449,6 +449,7 @@ def test_a_file_is_planned_under_the_glibc_that_a_check_accepts() -> None:
     assert changed(done) == changed(plan(found, want=("flash-attn",)))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("gpu", "capability"), [("Tesla T4", "7.5"), ("NVIDIA A100", "8.0")])
 def test_a_vllm_that_stays_keeps_the_cuda_that_it_is_compiled_for(
     gpu: str, capability: str

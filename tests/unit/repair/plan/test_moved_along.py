@@ -76,6 +76,7 @@ def test_what_a_server_asks_beside_attention_is_named(
     assert "six" not in after
 
 
+@pytest.mark.long
 def test_torch_does_not_move_away_from_what_an_extra_pins() -> None:
     there = start("torch 2.6 with vision and audio", RTX_5090)
     there = with_package(there, "sglang", "0.4.6.post5", {"requests": ""})

@@ -41,6 +41,7 @@ def test_a_mac_is_told_of_its_own_gpu() -> None:
     assert "works on a CPU" not in " ".join(found.notes)
 
 
+@pytest.mark.long
 def test_a_server_for_newer_gpus_is_refused_with_the_one_that_starts() -> None:
     old = ("Tesla V100-SXM2-16GB", "7.0", "580.65.06")
     found = plan(start("empty", old, "3.11"), want=("sglang",))

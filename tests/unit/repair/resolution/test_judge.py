@@ -182,6 +182,7 @@ def test_no_part_of_a_range_speaks_for_all_of_it(
     assert "peft-hybrid-cache" not in findings(found)
 
 
+@pytest.mark.long
 def test_helpers_are_taken_so_that_they_fit(tmp_path: Path) -> None:
     def taken(text: str, name: str) -> object:
         fact = judged(tmp_path, text, "H100", "580.65").planned.environment.fact(f"{name}.version")

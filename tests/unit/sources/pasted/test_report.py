@@ -25,6 +25,7 @@ def test_what_is_too_large_is_refused() -> None:
         read_report(b"x" * (SIZE_LIMIT + 1), "paste")
 
 
+@pytest.mark.long
 @pytest.mark.property
 def test_no_damage_raises() -> None:
     whole = COLLECT_ENV + SMI + PIP_LIST + CONDA + FREEZE + UNSLOTH
