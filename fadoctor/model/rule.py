@@ -271,3 +271,10 @@ def kept_with(knowledge: Knowledge, name: str, make: Callable[[Knowledge], _T]) 
     if name not in kept:
         kept[name] = make(knowledge)
     return kept[name]
+
+
+def rules_by_id(knowledge: Knowledge) -> dict[str, Rule]:
+    """Return the rules of a knowledge base by their ids; they are put together once."""
+    return kept_with(
+        knowledge, "rules by id", lambda known: {rule.id: rule for rule in known.rules}
+    )

@@ -29,7 +29,7 @@ from fadoctor.judging.engine.log_form import as_the_log_writes
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
-from fadoctor.judging.engine.tried import holds_one, is_there, is_tried
+from fadoctor.judging.engine.tried import MISFITS, holds_one, is_there, is_tried
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -51,8 +51,6 @@ CHOICES = 4
 _TRIED = "The log shows that this was tried."
 _THERE = "The log shows that this is installed already."
 _OWNER = "package.distribution"
-_BROKEN = "torch-abi"
-"""The area of the rules about files that are there, and do not fit."""
 _OR = "Or "
 # flash-attn, flash_attn_2_cuda, FlashAttention, FA2
 _FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
@@ -127,7 +125,7 @@ class _Sorted:
             return
         if is_tried(template, fix, self._log):
             self.tried.append(_marked(fix, _TRIED))
-        elif is_there(fix, self._log, forced=self._scope.rule.area == _BROKEN):
+        elif is_there(fix, self._log, forced=self._scope.rule.area == MISFITS):
             self.tried.append(_marked(fix, _THERE))
         else:
             rank.append(fix)

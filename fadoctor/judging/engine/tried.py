@@ -40,6 +40,8 @@ _PROMPT = compiled(
     r"(?:[\w.@~-]{0,40}:?[\w/~.-]{0,60}[$#] ?|[A-Za-z]:\\[^>\n]{0,200}> ?|[!%>`] ?|RUN )?"
 )
 _FORCE = "--force-reinstall"
+MISFITS = "torch-abi"
+"""The area of the rules about files that are there, and do not fit."""
 _OF_PIP = {StepKind.INSTALL, StepKind.UNINSTALL}
 _REQUIREMENT = compiled(
     r"(?P<name>[A-Za-z][\w.-]{0,60})(?P<range>[=<>~!]=?[\d][\w.,<>=!~* +-]{0,60})"

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
@@ -52,7 +53,6 @@ _TYPED = compiled(
     r"(?im)(?:^|[\s`$>#])(?:uv )?pip3? install (?:-{1,2}[a-z-]{1,30} )"
     r"{0,4}['\"]?(?P<name>[a-z][a-z0-9._-]{1,60}?)(?=$|[\s\"'`\[]|[=<>~!]=)"
 )
-_FLASH = compiled(r"(?i)flash[-_ ]?att")
 _SENTENCE = compiled(r"(?<=\w[.!?])\s{1,4}(?=\S)")
 _NONE = compiled(
     r"(?:the|an?|wheels?|from|one|some|it|this|pip|uv|torch(?:vision|audio)?|ninja|"
@@ -73,12 +73,12 @@ def built_in(lines: Sequence[str], matrix: Matrix) -> Fact:
 def of_what_is_built(why: str, built: Fact, lines: Sequence[str]) -> str:
     """Return why builds fail without the sentences about flash-attn, where another one is built."""
     names = (str(built.value),) if isinstance(built, Known) else lines
-    if any(map(_FLASH.search, names)) or not _FLASH.search(why):
+    if any(map(ABOUT_FLASH.search, names)) or not ABOUT_FLASH.search(why):
         return why
     kept: list[str] = []
     is_about_it = False
     for sentence in _SENTENCE.split(why):
-        is_about_it = bool(_FLASH.search(sentence)) or (
+        is_about_it = bool(ABOUT_FLASH.search(sentence)) or (
             is_about_it and sentence.startswith(("Its ", "It "))
         )
         if not is_about_it:

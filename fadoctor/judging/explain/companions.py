@@ -38,7 +38,7 @@ _IS_TORCH = compiled(r"\s{0,20}torch(?: {1,60}|==)\d")
 _NAME_OF_ONE = compiled(r"(?i)torch(?:vision|audio)")
 _WHOLE = 8
 """The fewest lines of a list that tells what is not installed, too."""
-_OF_TORCH = "https://download.pytorch.org/whl/"
+PYTORCH_INDEXES = "https://download.pytorch.org/whl/"
 
 
 def are_absent(lines: Sequence[str]) -> bool:
@@ -106,4 +106,4 @@ def _cleared(step: Step, names: Sequence[str]) -> Step:
 
 def _is_of_torch(index: str) -> bool:
     """Return whether an index has torch's companions: PyTorch's own, or Python's where none is."""
-    return not index or index.startswith(_OF_TORCH)
+    return not index or index.startswith(PYTORCH_INDEXES)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.logs.cleaning import Line
 
+ABOUT_FLASH = compiled(r"(?i)flash[-_ ]?att")
+
 # /site-packages/x_transformers/attend.py | C:\\v\\Lib\\site-packages\\peft\\peft_model.py
 _FOLDER = compiled(r"[\\/](?=[a-z])(\w{2,30})(?=[\\/])")
 

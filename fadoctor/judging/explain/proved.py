@@ -15,6 +15,7 @@ from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import WORDS
+from fadoctor.model.rule import rules_by_id
 from fadoctor.model.verdict import Backend
 from fadoctor.syntax.patterns import compiled
 
@@ -89,7 +90,7 @@ def proved(
     loud = complaining(lines)
     if not loud or around.own is None or _is_of_ggml(lines):
         return
-    rules = {rule.id: rule for rule in knowledge.rules}
+    rules = rules_by_id(knowledge)
     shown = set()
     for finding in around.own.findings:
         line = _line_about(finding, loud)

@@ -21,6 +21,7 @@ from fadoctor.model.packages import (
     XFORMERS,
     package_of,
 )
+from fadoctor.model.rule import rules_by_id
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
 from fadoctor.sources.targets.derived import derive
@@ -185,7 +186,7 @@ def told_causes(
     Where a log ends in an exception about something else, what a package outside of the field
     requires is only a note.
     """
-    rules = {rule.id: rule for rule in knowledge.rules}
+    rules = rules_by_id(knowledge)
     seen = set()
     for each in told:
         known = facts.environment.facts.get(f"{package_of(each.needs)}.version")

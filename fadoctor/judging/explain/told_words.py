@@ -15,6 +15,7 @@ from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.solved_errors import is_over
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
+from fadoctor.model.rule import rules_by_id
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         return None
     text = _Text(lines, _words(knowledge), facts.reported)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
-    rules = {rule.id: rule for rule in knowledge.rules}
+    rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
     for row in _rows(knowledge):
         if row.rule not in rules or not _fits(row, capabilities):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
+from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.model.fact import Known
-from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import FixTemplate, Knowledge, Rule
     from fadoctor.model.verdict import Backend
 
-_ABOUT = compiled(r"(?i)flash[-_ ]?att")
 _HALF = Known("fp16", "asked")
 _FIRST = {"gpu": "gpu[0]"}
 
@@ -32,7 +31,7 @@ def without_vain(
     """
     refusals = {fix.id: _refusal(fix, scope, knowledge.rules) for fix in scope.rule.fixes}
     refused = {name: refusal for name, refusal in refusals.items() if refusal is not None}
-    if not refused or not any(map(_ABOUT.search, log)):
+    if not refused or not any(map(ABOUT_FLASH.search, log)):
         return fixes
     asked = [each for each in possible_fixes(scope, log, without=refused) if each.id == QUESTION]
     left: list[Fix] = []

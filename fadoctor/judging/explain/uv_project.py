@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.contradicted import default_build
+from fadoctor.judging.explain.companions import PYTORCH_INDEXES
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Step, StepKind
 
@@ -19,7 +20,6 @@ SITUATION = "in-a-uv-project"
 
 _LABEL = re.compile(r"(==\d[\w.]{0,30})\+[a-z0-9.]{2,12}$", re.ASCII)
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,12})?", re.ASCII)
-_PYTORCH = "https://download.pytorch.org/whl/"
 
 
 def as_uv_adds(fix: Fix, matrix: Matrix) -> Fix:
@@ -46,8 +46,8 @@ def _is_torch(step: Step) -> bool:
 def _added(step: Step, matrix: Matrix) -> Step:
     items = tuple(_LABEL.sub(r"\1", item) for item in step.items)
     index = step.index or _index_of(items, matrix)
-    name = index.removeprefix(_PYTORCH).replace("/", "-")
-    named = f" --index pytorch-{name}={index}" if index.startswith(_PYTORCH) else ""
+    name = index.removeprefix(PYTORCH_INDEXES).replace("/", "-")
+    named = f" --index pytorch-{name}={index}" if index.startswith(PYTORCH_INDEXES) else ""
     text = f"uv add{named} {' '.join(items)}"
     return msgspec.structs.replace(step, items=items, index=index, text=text)
 

@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.engine.tried import MISFITS
+from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
-from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
+from fadoctor.knowledge.matrix.wheels import (
+    OFFICIAL,
+    TRITON_WINDOWS,
+    WheelFile,
+    WheelRequest,
+    Wheels,
+)
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Known, fact_text, fact_words
 from fadoctor.model.fix import Fix, Step, StepKind
@@ -40,8 +48,6 @@ _NEW_ABI = "2.7"
 _LINES = 6
 """Most commands that are shown beside each other."""
 
-_FOR_TORCH = "-for-torch"
-"""What the name of a table has after that of the distribution whose releases it holds."""
 NAMED_FILE = "named-file"
 """What a rule says of a fix that is about whichever file the text names."""
 _OWNERS = ("mjun0812", "woct0rdho")
@@ -49,8 +55,6 @@ _THIRD_PARTY = "Third parties build this wheel, not the authors of {}."
 _PRINTS = "`python -c \"import sys, torch; print(torch.__version__, 'Python', sys.version)\"`"
 _FORCED = "pip install --no-deps --force-reinstall"
 _FROM_SOURCE = f"{_FORCED} --no-build-isolation git+https://github.com/thu-ml/SageAttention"
-_BROKEN = "torch-abi"
-"""The area of the rules about files that are there, and do not fit."""
 _BY_SETUP = "pip install --no-build-isolation --no-cache-dir --no-deps --force-reinstall"
 # flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
 _NAMED = compiled(
@@ -64,7 +68,6 @@ _FILE = compiled(
 _OF_LINUX = compiled(
     r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
 )
-_ABOUT_FLASH = compiled(r"(?i)flash[-_ ]?att")
 
 
 class WheelFiles:
@@ -86,7 +89,7 @@ class WheelFiles:
         made: list[Step] = []
         if distribution == SAGE:
             made = self._of_sage()
-        elif distribution == _FLASH and any(map(_ABOUT_FLASH.search, self._lines)):
+        elif distribution == _FLASH and any(map(ABOUT_FLASH.search, self._lines)):
             made = self._of_flash()
         elif wheel == NAMED_FILE:
             made = self._of_another_python()
@@ -240,10 +243,9 @@ class WheelFiles:
         listed = self._environment.facts.get("packages.installed")
         names = listed.value if isinstance(listed, Known) and isinstance(listed.value, dict) else {}
         fits = self._matrix.find(_TRITON, {"torch": Known(self._torch, "asked")}).cell("version")
-        distribution = _TRITON.removesuffix(_FOR_TORCH)
-        if distribution in names or not isinstance(fits, Known):
+        if TRITON_WINDOWS in names or not isinstance(fits, Known):
             return []
-        item = f"{distribution}=={fits.value}"
+        item = f"{TRITON_WINDOWS}=={fits.value}"
         return [Step(StepKind.INSTALL, f"pip install {item}", (item,))]
 
     def _file(self, torch: str, cuda: str, python: str) -> WheelFile | None:
@@ -313,7 +315,7 @@ class WheelFiles:
     @cached_property
     def _pip(self) -> str:
         """How pip is called: it keeps a broken file of the same version, unless it is forced."""
-        return _FORCED if self._scope.rule.area == _BROKEN else "pip install"
+        return _FORCED if self._scope.rule.area == MISFITS else "pip install"
 
     @cached_property
     def _wheels(self) -> Wheels:

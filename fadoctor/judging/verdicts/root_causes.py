@@ -9,6 +9,7 @@ from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.judging.verdicts.measurements import disagreements, import_disagreements
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Evidence
+from fadoctor.model.rule import rules_by_id
 from fadoctor.model.verdict import Measured
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def find_root_causes(
 ) -> tuple[Finding, ...]:
     """Return one finding for each root cause that shows, with the cells as its evidence."""
     matcher = matcher_of(knowledge)
-    rules = {rule.id: rule for rule in knowledge.rules}
+    rules = rules_by_id(knowledge)
     shown: dict[str, tuple[SymptomMatch, list[SmokeCell]]] = {}
     failed = [cell for cell in smoke.cells if cell.measured is Measured.FAILED and cell.message]
     for message, cells in _by_message(failed).items():

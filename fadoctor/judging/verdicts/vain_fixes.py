@@ -10,7 +10,7 @@ from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.fact import Known
-from fadoctor.model.rule import kept_with
+from fadoctor.model.rule import rules_by_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +31,8 @@ def without_vain_fixes(
     gpus = visible_gpus(kernels.environment)
     if not gpus:
         return findings
-    by_id = kept_with(knowledge, "rules by id", _by_id)
+    by_id = rules_by_id(knowledge)
     return tuple(_without(each, kernels, gpus, by_id) for each in findings)
-
-
-def _by_id(knowledge: Knowledge) -> dict[str, Rule]:
-    return {rule.id: rule for rule in knowledge.rules}
 
 
 def _without(

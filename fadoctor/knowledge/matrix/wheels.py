@@ -16,6 +16,7 @@ from fadoctor.knowledge.matrix.query import Matrix, Row
 from fadoctor.knowledge.matrix.versions import parse_version, version_key, version_part
 from fadoctor.knowledge.matrix.wheel_words import label_parts, python_fits, python_tag
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.packages import PACKAGES, TRITON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,8 @@ _SOURCES = (OFFICIAL, COMMUNITY)
 OFFICIAL_TABLE = "flash-attn-wheels"
 _TABLES = {OFFICIAL: OFFICIAL_TABLE, COMMUNITY: "flash-attn-wheels-community"}
 _KEYS = ("package", "version", "tag", "torch", "cuda", "abi", "python", "platform")
+TRITON_WINDOWS = next(name for name in PACKAGES[TRITON] if name.endswith("-windows"))
+"""The distribution of triton for Windows, for which PyPI's triton has no file."""
 _PLACEHOLDER = re.compile(r"\{([a-zA-Z_]+)\}")
 Words = dict[str, str]
 """One choice of the words of a row: key -> word."""

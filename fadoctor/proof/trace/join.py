@@ -16,6 +16,7 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.report import rules_info
+from fadoctor.model.rule import rules_by_id
 from fadoctor.model.trace import Call, Culprit, TracedProcess, TraceReport
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def build_report(
 
 def find(processes: tuple[TracedProcess, ...], knowledge: Knowledge) -> tuple[Finding, ...]:
     """Return one finding a root cause, what stopped a call before what only slowed it."""
-    rules = {rule.id: rule for rule in knowledge.rules}
+    rules = rules_by_id(knowledge)
     matrix = Matrix(knowledge.tables)
     cases: dict[tuple[str, str, int], _Case] = {}
     for process in processes:

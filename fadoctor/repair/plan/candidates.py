@@ -12,6 +12,7 @@ from packaging.markers import Marker
 
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
+from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import PACKAGES, TORCH, TRITON, XFORMERS
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 _X86, _ARM = "linux_x86_64", "linux_aarch64"
 WINDOWS = "win_amd64"
-
-TRITON_WINDOWS = next(name for name in PACKAGES[TRITON] if name.endswith("-windows"))
 """The distribution of triton for Windows, which somebody else than its authors builds."""
 
 

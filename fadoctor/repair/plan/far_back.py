@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.versions import is_older, version_key, version_pa
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES, PLANNED, TORCH
+from fadoctor.model.rule import rules_by_id
 from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def oldest_torch(problem: Problem, findings: Iterable[Finding]) -> str:
 
 def _is_of_driver(problem: Problem, finding: Finding) -> bool:
     """Return whether the driver is to blame for a finding, and no package."""
-    rules = problem.session.knowledge.rules
-    return any(rule.id == finding.rule_id and rule.area == _DRIVER for rule in rules)
+    rule = rules_by_id(problem.session.knowledge).get(finding.rule_id)
+    return rule is not None and rule.area == _DRIVER
 
 
 def driver_notes(problem: Problem) -> Iterator[str]:

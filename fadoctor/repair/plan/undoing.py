@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH, FLASH_ATTN, PACKAGES, TORCH, TRITON, package_of
-from fadoctor.repair.plan.candidates import TRITON_WINDOWS
 from fadoctor.repair.plan.other_index import has_no_labels
 from fadoctor.repair.plan.wheel_facts import text_of
 
