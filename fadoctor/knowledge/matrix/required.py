@@ -51,14 +51,14 @@ def _here(package: str, version: Fact, found: Fact, platform: Fact | None, matri
         return found
     if not isinstance(found, Known) or not isinstance(found.value, dict):
         return found
-    left_out = set(_elsewhere(package, str(version.value), str(platform.value), matrix))
+    left_out = set(elsewhere(package, str(version.value), str(platform.value), matrix))
     kept = {name: text for name, text in found.value.items() if name not in left_out}
     return Known(kept, found.source)
 
 
-def _elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
-    """Yield what a release requires on other platforms alone."""
-    names = {package, *PACKAGES[package]}
+def elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
+    """Yield what a release of a package, or distribution, requires on other platforms alone."""
+    names = {package, *PACKAGES.get(package, ())}
     for row in matrix.tables[PLATFORMS].rows:
         is_about = not names.isdisjoint(cell_words(row["package"]))
         if is_about and platform not in cell_words(row["platforms"]):
