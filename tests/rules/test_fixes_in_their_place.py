@@ -29,7 +29,6 @@ PLACES = {
     "on-wsl": ("uname -r: 5.15.167.4-microsoft-standard-WSL2", rf"{KERNEL}|systemctl restart"),
     "in-a-container": ("I start it by docker run --gpus all -it img", KERNEL),
     "in-a-dockerfile": ("RUN pip install vllm", rf"(?m){KERNEL}|^sudo |^export "),
-    "with-uv": ("$ uv pip install vllm", BARE_PIP),
     "in-a-server-image": ("docker run --gpus all vllm/vllm-openai:latest", rf"{KERNEL}|{COMPILES}"),
     "on-a-notebook-service": ("I run this in Google Colab, in /content/app", rf"{KERNEL}|winget"),
     "on-a-rented-machine": ("This is a pod of RunPod", rf"{KERNEL}|winget"),
@@ -51,7 +50,6 @@ OWN = {
     "in-jetson": "Jetson|JetPack",
     "comfyui-portable": "python_embeded",
     "in-a-uv-project": "uv ",
-    "with-uv": "uv ",
     "on-a-mac": "Mac|mps|CPU",
     "without-nvidia": "CPU",
 }

@@ -16,7 +16,6 @@ LINES = {
     "on-wsl": "uname -r: 5.15.167.4-microsoft-standard-WSL2",
     "in-a-container": "I start it by docker run --gpus all -it img",
     "in-a-dockerfile": "RUN pip install -r requirements.txt",
-    "with-uv": "$ uv pip install vllm",
     "in-a-server-image": "docker run --gpus all vllm/vllm-openai:latest",
     "on-a-notebook-service": "!pip list in /content/app",
     "on-a-rented-machine": "This is a pod of RunPod",
@@ -71,7 +70,6 @@ def test_each_place_of_the_table_is_tried() -> None:
         "macro average, a mac address, and big-mac in a list",
         "GPUs before Ampere, such as those that are available on Google Colab",
         "It works in WSL and runs fine on Colab, my own Linux box fails",
-        "UV_SYSTEM_PYTHON=1 uv pip install torch",
         "I run python train.py FROM the shell, and from torch import nn",
     ],
 )
