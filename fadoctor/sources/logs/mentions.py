@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, SGLANG, VLLM
 from fadoctor.sources.logs.named_gpus import MOST, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
@@ -41,7 +41,8 @@ _WORDS = (
     "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
-    "(you have ", "(found version ", "vllm-openai:v", "lmsysorg/sglang:v", "already satisfied", "detected cuda version",
+    "(you have ", "(found version ", "already satisfied", "detected cuda version",
+    "-openai:v", "lmsysorg/",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
@@ -108,7 +109,7 @@ _YOU_HAVE = compiled(
 )
 # docker run vllm/vllm-openai:v0.8.5.post1 | FROM lmsysorg/sglang:v0.5.3-cu126
 _IMAGE = compiled(
-    r"(?<![\w.-])(?:vllm/(?P<vllm>vllm)-openai|lmsysorg/(?P<sglang>sglang))"
+    rf"(?<![\w.-])(?:(?P<one>{VLLM})/{VLLM}-openai|lmsysorg/(?P<other>{SGLANG}))"
     r":v(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}(?:\.post\d|rc\d)?)(?![\w.])"
 )
 _PLAIN = (
@@ -295,7 +296,7 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
             for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
         for found in islice(_IMAGE.finditer(line.text), MOST):
-            name = found["vllm"] or found["sglang"]
+            name = found["one"] or found["other"]
             yield _package(name, found["version"], line), found.span()
     for name, form in _PLAIN:
         for found in islice(form.finditer(line.text), MOST):

@@ -29,7 +29,7 @@ LINES = [
      {"torch.version": "2.3.1+cpu", "torch.build": "cpu"}),
     ("Disabling PyTorch because PyTorch >= 2.4 is required but found 2.1.2+cu118",
      {"torch.version": "2.1.2+cu118"}),
-    ("docker run --gpus all vllm/vllm-openai:v0.8.5.post1 --model m", {"vllm.version": "0.8.5.post1"}),
+    ("docker run vllm/vllm-openai:v0.8.5.post1 --model m", {"vllm.version": "0.8.5.post1"}),
     ("FROM lmsysorg/sglang:v0.5.3-cu126", {"sglang.version": "0.5.3"}),
     ("docker run vllm/vllm-openai:latest --model m", {"vllm.version": None}),
     ("upgrade to vllm/vllm-openai:v0.11.0", {"vllm.version": None}),
