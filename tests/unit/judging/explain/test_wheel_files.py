@@ -72,6 +72,14 @@ def test_the_file_is_named_that_a_text_decides_on(knowledge: Knowledge, text: st
     assert _steps(text, knowledge)[0] == DECIDED[text]
 
 
+def test_a_file_goes_before_what_makes_a_build_possible(knowledge: Knowledge) -> None:
+    text = (
+        "pip install flash-attn\nPython 3.10.12\ntorch 2.4.0+cu121\nRuntimeError: FlashAttention is "
+        "only supported on CUDA 11.7 and above.  Note: make sure nvcc has a supported version"
+    )
+    assert "flash_attn-2.8.3.post1%2Bcu12torch2.4" in _steps(text, knowledge)[0]
+
+
 LEFT = {
     # Linux, torch unknown: the release whose setup.py takes the wheel
     f"ImportError: /srv/e/lib/python3.10/site-packages/flash_attn_2_cuda.so: {_SYMBOL}": (
