@@ -74,8 +74,8 @@ def test_the_file_is_named_that_a_text_decides_on(knowledge: Knowledge, text: st
 
 def test_a_file_goes_before_what_makes_a_build_possible(knowledge: Knowledge) -> None:
     text = (
-        "pip install flash-attn\nPython 3.10.12\ntorch 2.4.0+cu121\nRuntimeError: FlashAttention is "
-        "only supported on CUDA 11.7 and above.  Note: make sure nvcc has a supported version"
+        "pip install flash-attn\nPython 3.10.12\ntorch 2.4.0+cu121\nRuntimeError: FlashAttention "
+        "is only supported on CUDA 11.7 and above.  Note: make sure nvcc has a supported version"
     )
     assert "flash_attn-2.8.3.post1%2Bcu12torch2.4" in _steps(text, knowledge)[0]
 
