@@ -193,6 +193,7 @@ log.name_upgrade       | text    | log         | the releases of the package tha
 log.name_other         | text    | log         | the releases that have the name, as an installer takes them
 log.name_instead       | text    | log         | what is used in the place of an attribute that an object lacks
 log.name_mixed         | boolean | log         | the package asks itself, or all its releases have the name: its files are of two releases, or damaged
+log.name_here          | boolean | log         | the release that a log names has the name: an older one was imported, or that of another Python
 fleet.differs          | list    | fleet       | what differs between the nodes of a job by the table fleet-agreement: nccl, torch; Absent where there is one node
 fleet.told             | mapping | fleet       | the same -> its values, and on which nodes
 config.framework       | text    | config      | whose words the configuration is written in: transformers, llamafactory, axolotl, deepspeed, vllm and others
