@@ -30,8 +30,8 @@ _LIST_OF_USR_LOCAL = compiled(r"\bls(?: -\w{1,6})? /usr/local\b(?!/)")
 _NVCC = compiled(r"^\s{0,8}(?P<folder>(?:/[\w.+-]{1,60}){1,8})/bin/nvcc\s{0,4}$")
 _SYSTEM = frozenset({"/usr", "", "/usr/local"})
 _GONE = compiled(
-    r"(?i)no such file|not found|cannot find|can.?t find|does(?: not|n.t) exist|remov|delet|uninst"
-    r"|non-existent|\bmissing\b"
+    r"(?i)no such file|not found|cannot find|can.?t find|does(?: not|n.t) exist|remov|delete|deleti"
+    r"|uninstall|non-existent|\bmissing\b"
 )
 #         libcuda.so.1 (libc6,x86-64) => /lib64/libcuda.so.1 | Possible files are located at ['/x']
 _LIBCUDA = compiled(
