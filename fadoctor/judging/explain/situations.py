@@ -35,6 +35,7 @@ _PIP = "pip "
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
 _IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
 _APT = "sudo apt install "
+_EXPORT = "export "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
@@ -55,7 +56,11 @@ class Situation(msgspec.Struct, frozen=True):
     installer: str = ""
     """How a package of the system is installed here."""
     renames: tuple[str, ...] = ()
-    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end."""
+    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end.
+
+    Without any, they are Debian's own."""
+    sets: str = ""
+    """The word that sets a variable here, where that is not the shell's."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
@@ -68,8 +73,8 @@ class Situation(msgspec.Struct, frozen=True):
         return any(stands(word, text) for word in self.own)
 
     def started(self, fix: Fix) -> Fix:
-        """Return a fix with pip, and the system's installer, as they are started here."""
-        if not self.pip and not self.installer:
+        """Return a fix with pip, the system's installer and variables, as they are written here."""
+        if not self.pip and not self.installer and not self.sets:
             return fix
         texts = [self._command(step) for step in fix.steps]
         steps = tuple(
@@ -87,10 +92,14 @@ class Situation(msgspec.Struct, frozen=True):
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
             names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
             return f"{self.installer} {' '.join(names)}" if all(names) else step.text
+        if self.sets and step.kind is StepKind.SET and step.text.startswith(_EXPORT):
+            return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
 
     def _renamed(self, name: str) -> str:
         """Return what a package of Debian is called here, "" where the table does not say."""
+        if not self.renames:
+            return name
         for each in self.renames:
             theirs, _, ours = each.partition("=")
             if name == theirs:
@@ -194,7 +203,7 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
 
 
 def _situation(row: Row) -> Situation:
-    texts = ("pip", "installs", "drivers", "title", "instead", "installer")
+    texts = ("pip", "installs", "drivers", "title", "instead", "installer", "sets")
     return Situation(
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),

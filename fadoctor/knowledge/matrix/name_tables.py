@@ -89,6 +89,8 @@ class NameTables:
             found["other"] = f"{package['package']}>={low},{top or f'<={high}'}"
         elif not isinstance(given.cell("never"), Known):
             found["mixed"] = True  # all releases have it
+        if (here := self._version(self.wanted.top)) and self.has(here):
+            found["here"] = True
         return found
 
     def _stretch_before(self, given: Rows, first: str) -> tuple[str, str] | None:

@@ -9,7 +9,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, SGLANG, VLLM
 from fadoctor.sources.logs.named_gpus import MOST, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
@@ -42,6 +42,7 @@ _WORDS = (
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "(found version ", "already satisfied", "detected cuda version",
+    "-openai:v", "lmsysorg/",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
@@ -57,9 +58,10 @@ STOPS = r"(?!\w|[.+]\w)"
 """Where a version ends: at the end of a sentence too, but not before its own label."""
 
 _PACKAGE_FORMS = (
-    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0"
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0",
+    # -torch 2.6.0 too, but not humming-kernels 0.1.19
     (
-        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-])(?<![\w.]-))(?P<name>{NAME})(?:\+cuda)?"
         rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
         rf"|\s?(?:{IS})\s?|版)"
@@ -101,8 +103,15 @@ _MIGHT = compiled(
 )
 
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
+# Disabling PyTorch because PyTorch >= 2.4 is required but found 2.2.2
 _YOU_HAVE = compiled(
-    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}\(you have {VERSION}\)",
+    rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}"
+    rf"(?:\(you have {VERSION}\)|is required but found (?P<found>\d[\w.+]{{0,40}}))",
+)
+# docker run vllm/vllm-openai:v0.8.5.post1 | FROM lmsysorg/sglang:v0.5.3-cu126
+_IMAGE = compiled(
+    rf"(?<![\w.-])(?:(?P<one>{VLLM})/{VLLM}-openai|lmsysorg/(?P<other>{SGLANG}))"
+    r":v(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}(?:\.post\d|rc\d)?)(?![\w.])"
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
@@ -260,9 +269,10 @@ def _moved(line: PastedLine) -> Iterator[Claim]:
 
 
 def _you_have(line: PastedLine) -> Iterator[Claim]:
-    found = _YOU_HAVE.search(line.text) if "(you have " in line.text else None
+    is_told = any(word in line.text for word in ("(you have ", "required but found"))
+    found = _YOU_HAVE.search(line.text) if is_told else None
     if found is not None and found["name"] == "PyTorch":
-        yield _package("torch", found["version"], line)
+        yield _package("torch", found["version"] or found["found"], line)
     elif found is not None:
         yield Claim("python.version", found["version"], line.number, TOOL)
 
@@ -286,6 +296,9 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
         for form in _PACKAGES:
             for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
+        for found in islice(_IMAGE.finditer(line.text), MOST):
+            name = found["one"] or found["other"]
+            yield _package(name, found["version"], line), found.span()
     for name, form in _PLAIN:
         for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])
