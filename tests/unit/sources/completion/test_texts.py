@@ -85,6 +85,8 @@ def test_a_platform_is_assumed_only_where_none_is_named() -> None:
         ("torch 2.6.0, I run it on windows", "windows"),
         ("torch 2.6.0 under win 11", "windows"),
         ("python_embeded has torch 2.6.0", "windows"),
+        ("torch 2.6.0: DLL load failed while importing flash_attn_2_cuda", "windows"),
+        ("torch 2.6.0 loads a DLL by wine", "linux"),
         ("torch 2.6.0 with sliding windows", "linux"),
         ("torch 2.6.0 runs in windows here", "windows"),
         ("torch 2.6.0 computes in windows of 4096 tokens", "linux"),
