@@ -181,6 +181,11 @@ log.ptx                | text    | log         | the version of PTX that a log c
 log.built              | text    | log         | the package whose build a log shows, as installers call it; Absent where there is none
 log.label              | text    | log         | the one label of a build of torch that a log names, such as cu130; Absent where it names none
 log.minimum            | text    | log         | the lowest release of a toolkit that a log asks for; Absent where there is none
+log.package            | text    | log         | the package that a log names as missing, or as installed elsewhere; Absent where there is none
+log.toolkit            | text    | log         | the folder of a CUDA toolkit that a log shows and that fits torch; Absent where there is none
+log.libcuda            | text    | log         | the path of the driver's libcuda.so.1 that a log shows; Absent where there is none
+log.python             | text    | log         | the path of the Python that runs a log's program; Absent where there is none
+log.devel_image        | text    | log         | the image with nvcc of the one that a log names; Absent where there is none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name

@@ -217,6 +217,9 @@ PARTLY: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Packages whose table says what they require of some packages, and not of all that they bring."""
 
+PARTLY_EXTRAS: dict[str, tuple[str, ...]] = {"sglang": ("srt", "all")}
+"""Package -> the extras that ask for what its table says of an extra."""
+
 ALWAYS: dict[str, dict[str, str]] = {
     "triton": {},
     "flash_attn": {"torch": "", "einops": ""},

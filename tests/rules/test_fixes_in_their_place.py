@@ -28,6 +28,7 @@ KERNEL = r"modprobe|rmmod|dkms|linux-headers|mokutil"
 PLACES = {
     "on-wsl": ("uname -r: 5.15.167.4-microsoft-standard-WSL2", rf"{KERNEL}|systemctl restart"),
     "in-a-container": ("I start it by docker run --gpus all -it img", KERNEL),
+    "in-a-dockerfile": ("RUN pip install vllm", rf"(?m){KERNEL}|^sudo |^export "),
     "in-a-server-image": ("docker run --gpus all vllm/vllm-openai:latest", rf"{KERNEL}|{COMPILES}"),
     "on-a-notebook-service": ("I run this in Google Colab, in /content/app", rf"{KERNEL}|winget"),
     "on-a-rented-machine": ("This is a pod of RunPod", rf"{KERNEL}|winget"),
@@ -41,6 +42,7 @@ PLACES = {
 OWN = {
     "on-wsl": "WSL",
     "in-a-container": "host|container|Docker",
+    "in-a-dockerfile": "host|container|Docker",
     "in-a-server-image": "image|host|Docker",
     "on-a-notebook-service": "Colab|Kaggle|notebook",
     "on-a-rented-machine": "provider|host's",

@@ -102,6 +102,19 @@ def test_what_takes_any_argument_or_is_made_elsewhere_is_open() -> None:
     assert found["Hub"].names == found["Trainer"].names
 
 
+def test_methods_that_others_call_by_name_are_read_as_well() -> None:
+    text = (
+        "class {}:\n    def __init__(self, a): ...\n    def unwrap(self, model, keep=True): ...\n"
+        "    def _inner(self, x): ...\n"
+    )
+    found = taken(text.format("Accelerator"))
+    assert {name: seen.names for name, seen in found.items()} == {
+        "Accelerator": {"a"},
+        "unwrap": {"model", "keep"},
+    }
+    assert set(taken(text.format("Other"))) == {"Other"}
+
+
 def history(*texts: str) -> History:
     seen = {Version(f"1.{minor}"): taken(text) for minor, text in enumerate(texts)}
     told = {"TrainingArguments": frozenset({"strategy", "beta", "old"})}

@@ -27,13 +27,14 @@ from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.selection import FixSelection
+from fadoctor.judging.explain.shown_places import shown_places
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.told_words import told_cause
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
-from fadoctor.model.fact import Known, printable
+from fadoctor.model.fact import Known, fact_text, printable
 from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
 from fadoctor.sources.logs.cleaning import Line, clean_lines, without_credentials
@@ -137,7 +138,8 @@ def explain(
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)
     texts = tuple(line.text for line in reading.lines)
     built, label = built_in(texts, around.matrix), label_in(texts)
-    around = msgspec.structs.replace(around, built=built, label=label)
+    places = shown_places(texts, fact_text(around.environment.fact("torch.cuda"), ""))
+    around = msgspec.structs.replace(around, built=built, label=label, places=places)
     chosen = FixSelection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = vocabulary_of(knowledge)
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))

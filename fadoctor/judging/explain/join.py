@@ -53,6 +53,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """The package whose build the log shows."""
     label: Fact = Absent("no log")
     """The one label of a build of torch that the log names."""
+    places: dict[str, Fact] = {}
+    """The toolkit, library, Python and image that the log shows, as facts."""
 
     @property
     def judged(self) -> Assessment | None:
@@ -121,7 +123,7 @@ NOT_TAKEN = "trainer-argument-unknown"
 RENAMED = "hf-import-renamed"
 """The rule of which tables say more: a name about attention that transformers does not have."""
 
-_NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum")
+_NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum", "package")
 """The groups of a pattern that are facts of the log."""
 
 FOREIGN = "requirer[0]"
@@ -237,7 +239,7 @@ def scope_of(cause: Cause, around: Surroundings) -> Scope:
     scope = _scope_of(cause, around)
     packages = tuple(sorted(around.packages | packages_in(cause.failure.text)))
     here: dict[str, Fact] = {"log.packages": Known(packages, "the log"), "log.built": around.built}
-    here["log.label"] = around.label
+    here |= {"log.label": around.label, **around.places}
     here |= _named(cause, scope.environment)
     shown = scope.environment.facts.get(CAUSES)
     before = shown.value if isinstance(shown, Known) and isinstance(shown.value, tuple) else ()

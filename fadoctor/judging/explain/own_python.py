@@ -1,4 +1,4 @@
-"""The Python that runs the program of a log, as a command: its paths tell it."""
+"""How pip is started beside the program of a log: as it was typed there, or by paths in it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,48 @@ _VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
 _BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
 _CONDA = compiled(r"(?i)conda|[\\/]envs[\\/]|mamba|installer_files")
 _ROAMING = compiled(r"(?i)[\\/]roaming[\\/]|windowsapps")
-_PLAIN = compiled(r"[\w:.\\-]{1,300}")
+_PLAIN = compiled(r"[\w:.\\/-]{1,300}")
+# "/home/ada/ComfyUI/venv/lib/python3.12/site-packages/torch/__init__.py". uv's .venv has no pip,
+# and images (/opt, /app, /usr) have theirs on the PATH.
+_UNIX = compiled(
+    r"(?<![\w/.-])(?P<root>(?!/(?:opt|app|usr|venv)/)(?:/[\w.()+@-]{1,60}){2,12})"
+    r"/lib/python3\.\d{1,2}/site-packages/"
+)
+_UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
+# (venv) ada@box:~$ | (py312) $: the environment is active where commands are typed
+_ACTIVE = compiled(r"^\s{0,8}\([\w. -]{1,40}\) ?(?:\S{1,80} ?)?[$#%>] ?")
+
+# $ uv pip install torch | E:\ui\python_embeded\python.exe -m pip install x | pip3 install y
+_TYPED = compiled(
+    r"(?<![^\s>$#`(])(?P<how>"
+    r"(?:\"[A-Za-z]:\\[^\"\n]{3,120}python(?:\.exe)?\"|[\w.\\/:~+-]{0,120}(?:python[\d.]{0,4}(?:\.exe)?|py))"
+    r" (?:-[\w.]{1,6} ){0,3}-m pip|uv pip|pip[\d.]{0,4}) (?:un)?install (?P<rest>[^\n]{0,200})"
+)
+# [notice] To update, run: python.exe -m pip install --upgrade pip
+_OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
 
 
 def own_pip(lines: Sequence[str]) -> str:
     """Return how pip of a program is started that pipx installed, "" where a log shows none."""
     programs = {own["program"] for line in lines for own in _PIPX.finditer(line)}
     return f"pipx runpip {programs.pop()}" if len(programs) == 1 else ""
+
+
+def typed_pip(lines: Sequence[str]) -> str:
+    """Return how a log's commands start pip, "" where they start it as `pip` or in several ways."""
+    found = {each["how"] for each in _typed(lines)}
+    return "" if len(found) != 1 or found == {"pip"} else found.pop()
+
+
+def is_of_system(lines: Sequence[str]) -> bool:
+    """Return whether uv installs into the system's Python in each command of a log."""
+    typed = list(_typed(lines))
+    return bool(typed) and all("--system" in each["rest"].split() for each in typed)
+
+
+def _typed(lines: Sequence[str]) -> Iterator[re.Match[str]]:
+    found = (each for line in lines for each in _TYPED.finditer(line))
+    return (each for each in found if not _OF_PIP_ITSELF.search(each["rest"]))
 
 
 def own_python(lines: Sequence[str]) -> str:
@@ -53,12 +88,16 @@ def own_python(lines: Sequence[str]) -> str:
 
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
+    is_active = any(map(_ACTIVE.match, lines))
     for line in lines:
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
+        for site in () if is_active else _UNIX.finditer(line):
+            if _UNIX_VENV.search(site["root"].rpartition("/")[2]):
+                yield f"{site['root']}/bin/python"
 
 
 def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:

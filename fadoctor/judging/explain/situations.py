@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
-from fadoctor.judging.explain.own_python import own_pip, own_python
+from fadoctor.judging.explain.own_python import is_of_system, own_pip, own_python, typed_pip
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -32,7 +32,10 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
+# With torch 2.8 and Python 3.12: pip install --no-deps FILE
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
 _APT = "sudo apt install "
+_EXPORT = "export "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
@@ -44,6 +47,8 @@ class Situation(msgspec.Struct, frozen=True):
     never: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     pip: str = ""
+    option: str = ""
+    """What stands behind the verb of pip here: `--system`."""
     installs: str = ""
     drivers: str = ""
     title: str = ""
@@ -51,7 +56,11 @@ class Situation(msgspec.Struct, frozen=True):
     installer: str = ""
     """How a package of the system is installed here."""
     renames: tuple[str, ...] = ()
-    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end."""
+    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end.
+
+    Without any, they are Debian's own."""
+    sets: str = ""
+    """The word that sets a variable here, where that is not the shell's."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
@@ -64,8 +73,8 @@ class Situation(msgspec.Struct, frozen=True):
         return any(stands(word, text) for word in self.own)
 
     def started(self, fix: Fix) -> Fix:
-        """Return a fix with pip, and the system's installer, as they are started here."""
-        if not self.pip and not self.installer:
+        """Return a fix with pip, the system's installer and variables, as they are written here."""
+        if not self.pip and not self.installer and not self.sets:
             return fix
         texts = [self._command(step) for step in fix.steps]
         steps = tuple(
@@ -76,14 +85,21 @@ class Situation(msgspec.Struct, frozen=True):
 
     def _command(self, step: Step) -> str:
         if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
-            return f"{self.pip} {step.text.removeprefix(_PIP)}"
+            verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
+            return " ".join(filter(None, (self.pip, verb, self.option, rest)))
+        if self.pip and step.kind is StepKind.ADVICE:
+            return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", step.text)
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
             names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
             return f"{self.installer} {' '.join(names)}" if all(names) else step.text
+        if self.sets and step.kind is StepKind.SET and step.text.startswith(_EXPORT):
+            return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
 
     def _renamed(self, name: str) -> str:
         """Return what a package of Debian is called here, "" where the table does not say."""
+        if not self.renames:
+            return name
         for each in self.renames:
             theirs, _, ours = each.partition("=")
             if name == theirs:
@@ -118,8 +134,14 @@ def situations(
     folded = text.casefold()
     system = environment.facts.get("host.os")
     shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
-    pip = "" if any(each.pip for each in shown) else _own_pip(text.splitlines())
-    return (*shown, _of_own_pip(pip)) if pip else shown
+    if any(each.pip for each in shown):
+        return shown
+    cut = text.splitlines()
+    typed, pip = typed_pip(cut), _own_pip(cut)
+    own = _of_own_pip(pip) if pip else None
+    if typed and (own is None or typed.startswith("uv ")):
+        own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
+    return (*shown, own) if own is not None else shown
 
 
 def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
@@ -181,7 +203,7 @@ def _shown(row: Row, system: object, text: str, folded: str) -> bool:
 
 
 def _situation(row: Row) -> Situation:
-    texts = ("pip", "installs", "drivers", "title", "instead", "installer")
+    texts = ("pip", "installs", "drivers", "title", "instead", "installer", "sets")
     return Situation(
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),

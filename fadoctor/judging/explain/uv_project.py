@@ -1,4 +1,4 @@
-"""What a fix installs in a project of uv: it goes into pyproject.toml, which uv sync and uv run follow."""
+"""What a fix installs in a project of uv: it goes into pyproject.toml, which uv follows."""
 
 from __future__ import annotations
 

@@ -8,10 +8,10 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
-from fadoctor.model.packages import ALWAYS, PACKAGES, PARTLY, RELEASES, TORCH, TRITON
+from fadoctor.model.packages import ALWAYS, PACKAGES, PARTLY, PARTLY_EXTRAS, RELEASES, TORCH, TRITON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
@@ -24,10 +24,12 @@ def required(
     facts: Mapping[str, Fact],
     matrix: Matrix,
     holds: Callable[[str], bool | None],
+    extras: Collection[str] = (),
 ) -> Fact:
     """Return what the tables say that a release requires, of the stack.
 
-    `holds` says whether a marker holds on the machine, None where nobody knows.
+    `holds` says whether a marker holds on the machine, None where nobody knows; `extras`: those
+    that were asked for.
     """
     version = facts[f"{package}.version"]
     if package == TORCH:
@@ -37,7 +39,7 @@ def required(
         source = "required by every release" if needs else f"{package} requires none"
         return Known({**needs}, source)
     if package in PARTLY:
-        found = _in_part(package, version, matrix)
+        found = _in_part(package, version, matrix, extras)
     elif package in RELEASES:
         found = _in_whole(package, version, matrix)
     else:
@@ -51,14 +53,14 @@ def _here(package: str, version: Fact, found: Fact, platform: Fact | None, matri
         return found
     if not isinstance(found, Known) or not isinstance(found.value, dict):
         return found
-    left_out = set(_elsewhere(package, str(version.value), str(platform.value), matrix))
+    left_out = set(elsewhere(package, str(version.value), str(platform.value), matrix))
     kept = {name: text for name, text in found.value.items() if name not in left_out}
     return Known(kept, found.source)
 
 
-def _elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
-    """Yield what a release requires on other platforms alone."""
-    names = {package, *PACKAGES[package]}
+def elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
+    """Yield what a release of a package, or distribution, requires on other platforms alone."""
+    names = {package, *PACKAGES.get(package, ())}
     for row in matrix.tables[PLATFORMS].rows:
         is_about = not names.isdisjoint(cell_words(row["package"]))
         if is_about and platform not in cell_words(row["platforms"]):
@@ -89,13 +91,18 @@ def _is_true(cell: Fact) -> bool:
     return isinstance(cell, Known) and cell.value is True
 
 
-def _in_part(package: str, version: Fact, matrix: Matrix) -> Fact:
-    """Return what a release requires, as far as the tables say; Unknown for one of an extra."""
+def _in_part(package: str, version: Fact, matrix: Matrix, extras: Collection[str]) -> Fact:
+    """Return what a release requires, as far as the tables say.
+
+    Unknown where an extra requires it that nobody asked for.
+    """
     table, columns = PARTLY[package]
     rows = matrix.find(table, {"version": version})
     cells = {name: rows.cell(column) for column, name in columns.items()}
     told = {name: str(cell.value) for name, cell in cells.items() if isinstance(cell, Known)}
-    if not told or not isinstance(rows.cell("in_extra"), Absent):
+    is_asked = not set(extras).isdisjoint(PARTLY_EXTRAS.get(package, ()))
+    is_asked = is_asked or isinstance(rows.cell("in_extra"), Absent)
+    if not told or not is_asked:
         return Unknown(_NO_TABLE, f"{package}.requires")
     return Known(told, f"matrix {table}")
 

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.repair.plan.released import accepts
+from fadoctor.sources.targets.incompatible_pairs import BY_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
-TABLE = "name-bounds"
-
 
 class NameBounds:
     """Those of one knowledge base; it keeps what it has looked up."""
 
     def __init__(self, matrix: Matrix) -> None:
-        """Take the matrix with the tables that are compiled apart."""
+        """Take the matrix."""
         self.matrix = matrix
-        rows = matrix.tables[TABLE].rows if TABLE in matrix.tables else ()
+        rows = matrix.tables[BY_NAMES].rows if BY_NAMES in matrix.tables else ()
         self.packages = frozenset(str(row["package"]) for row in rows)
         self._found: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -35,7 +34,7 @@ class NameBounds:
                 "package": Known(distribution, "asked"),
                 "version": Known(version.partition("+")[0], "asked"),
             }
-            rows = self.matrix.find(TABLE, keys).rows
+            rows = self.matrix.find(BY_NAMES, keys).rows
             self._found[asked] = {str(row["beside"]): str(row["fits"]) for row in rows}
         return self._found[asked]
 

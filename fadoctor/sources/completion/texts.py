@@ -5,16 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
-from fadoctor.model.packages import PACKAGES
-from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.completion.listed_requirements import requirement_facts
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
-from fadoctor.sources.probes.requires import marker_target
 from fadoctor.sources.targets.gpu_name import find_gpu
 from fadoctor.syntax.patterns import compiled
 
@@ -81,7 +78,7 @@ def completed(
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)
-    facts |= _requirements(facts, matrix)
+    facts |= requirement_facts(facts, matrix)
     facts |= _capabilities(facts, matrix)
     facts |= _driver_by_cuda(facts, matrix)
     return facts, tuple(told)
@@ -217,21 +214,6 @@ def _agrees(own: Fact, said: Fact | None) -> bool:
     if isinstance(said, Known) and isinstance(own, Known):
         return said.value == own.value
     return isinstance(said, Absent) is isinstance(own, Absent)
-
-
-def _requirements(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    """Return what tables say that the named packages require; torch's triton by its own table."""
-    markers = Markers(marker_target(dict(facts)), None)
-    named = [
-        package
-        for package in PACKAGES
-        if package != "torch"
-        and isinstance(facts.get(f"{package}.version"), Known)
-        and isinstance(facts.get(f"{package}.requires"), Unknown)
-    ]
-    return {
-        f"{package}.requires": required(package, facts, matrix, markers.hold) for package in named
-    }
 
 
 def _capabilities(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

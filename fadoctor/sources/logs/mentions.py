@@ -58,9 +58,10 @@ STOPS = r"(?!\w|[.+]\w)"
 """Where a version ends: at the end of a sentence too, but not before its own label."""
 
 _PACKAGE_FORMS = (
-    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0"
+    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0",
+    # -torch 2.6.0 too, but not humming-kernels 0.1.19
     (
-        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-]))(?P<name>{NAME})(?:\+cuda)?"
+        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-])(?<![\w.]-))(?P<name>{NAME})(?:\+cuda)?"
         rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
         rf"|\s?(?:{IS})\s?|版)"

@@ -82,7 +82,8 @@ class Facts:
 
     def _requires(self, package: str, planned: Planned, facts: Mapping[str, Fact]) -> Fact:
         """Return what a package requires: as a lock has it, with the bounds that tables know."""
-        tabled = required(package, {**self.host, **facts}, self.matrix, self.markers.hold)
+        there = {**self.host, **facts}
+        tabled = required(package, there, self.matrix, self.markers.hold, planned.extras)
         if planned.requires is None:
             return tabled
         needs: dict[str, str] = {}

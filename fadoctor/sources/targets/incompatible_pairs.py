@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 TABLE = "pairs"
+BY_NAMES = "name-bounds"
+"""The table of the releases beside which one can be imported, by the names that it asks for."""
+
 PAIRED = ("pair_told", "pair_why", "pair_other")
 """What every package has; the second is there where the first is."""
 
 _SOURCE = "the matrix of pairs, and the list of installed packages"
+_NAMED = "packages.named"
+_LACKS_NAMES = "It imports names that the others have only in those releases."
 
 
 def pair_facts(
@@ -35,7 +40,11 @@ def pair_facts(
 
 
 def pairs_of(
-    distribution: Fact, version: Fact, installed: Mapping[str, str], matrix: Matrix
+    distribution: Fact,
+    version: Fact,
+    installed: Mapping[str, str],
+    matrix: Matrix,
+    table: str = TABLE,
 ) -> Iterator[tuple[str, Any, str]]:
     """Yield what a release goes with: of what, in which versions, and what happens otherwise.
 
@@ -44,7 +53,7 @@ def pairs_of(
     """
     if not isinstance(distribution, Known) or not isinstance(version, Known):
         return
-    for row in matrix.find(TABLE, {"package": distribution, "version": version}).rows:
+    for row in matrix.find(table, {"package": distribution, "version": version}).rows:
         if not row.get("rule") and installed.get(str(row["beside"])):
             yield str(row["beside"]), row.get("fits"), str(row.get("what") or "")
 
@@ -53,7 +62,8 @@ def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ..
     """Return the prefixes of the packages of which the matrix says with what of some they go."""
     names = {
         name
-        for row in matrix.tables[TABLE].rows
+        for table in (TABLE, BY_NAMES)
+        for row in matrix.tables[table].rows
         if row["beside"] in distributions
         for name in str(row["package"]).split()
     }
@@ -66,28 +76,33 @@ def _of_package(
     none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
     named = facts.get(f"{package}.distribution")
     distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
-    if not Index.of(matrix.tables[TABLE]).names(str(distribution.value)):
+    tables = [
+        t for t in _tables(facts) if Index.of(matrix.tables[t]).names(str(distribution.value))
+    ]
+    if not tables:
         return none
     version = facts[f"{package}.version"]
     if isinstance(version, Unknown):
         return dict.fromkeys(PAIRED, version)
-    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return dict.fromkeys(PAIRED, installed or Unknown("it was not read", package))
+    there = _mapping(installed)
+    if there is None:
+        unread = installed or Unknown("it was not read", package)
+        none, there = dict.fromkeys(PAIRED, unread), _mapping(facts.get(_NAMED)) or {}
     told: dict[str, str] = {}
     why: list[str] = []
-    for beside, fits, what in pairs_of(distribution, version, installed.value, matrix):
-        if isinstance(fits, dict):
-            return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
-        there = installed.value[beside]
-        if fits is None or not _is_in(there, str(fits)):
-            range_ = f"it supports {fits}, but " if fits else ""
-            told[beside] = f"({range_}{there} is installed)"
-            why.append(what)
+    for table in tables:
+        for beside, fits, what in pairs_of(distribution, version, there, matrix, table):
+            if isinstance(fits, dict):
+                return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
+            if fits is None or not _is_in(there[beside], str(fits)):
+                range_ = f"it supports {fits}, but " if fits else ""
+                told[beside] = f"({range_}{there[beside]} is installed)"
+                why.append(what or _LACKS_NAMES)
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))
-    others = {name: installed.value[name] for name in told}
-    other = _other(str(distribution.value), fact_text(version, ""), others, matrix)
+    others = {name: there[name] for name in told}
+    other = _other(str(distribution.value), fact_text(version, ""), others, matrix, tables)
     return {
         "pair_told": Known(told, _SOURCE),
         "pair_why": Known(words, _SOURCE),
@@ -97,12 +112,29 @@ def _of_package(
     }
 
 
-def _other(distribution: str, here: str, beside: Mapping[str, str], matrix: Matrix) -> str:
+def _mapping(fact: Fact | None) -> dict[str, str] | None:
+    """Return the versions that a fact holds, None where it is not Known."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else None
+
+
+def _tables(facts: Mapping[str, Fact]) -> tuple[str, ...]:
+    """Return the tables that say with what releases go: names that were followed need none."""
+    is_followed = isinstance(facts.get("contract.count"), Known)
+    return (TABLE,) if is_followed else (TABLE, BY_NAMES)
+
+
+def _other(
+    distribution: str,
+    here: str,
+    beside: Mapping[str, str],
+    matrix: Matrix,
+    tables: Collection[str],
+) -> str:
     """Return the newest releases of a package that go with all of some, "" where none is known.
 
     Those of the major version that is here go first: a program is written for it.
     """
-    rows = matrix.tables[TABLE].rows
+    rows = [row for table in tables for row in matrix.tables[table].rows]
     mine = [row for row in rows if row["package"] == distribution and not row.get("rule")]
     ranges = [*reversed(dict.fromkeys(str(row["version"]) for row in mine))]
     start = f">={version_part(here, 'major')}."

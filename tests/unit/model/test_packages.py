@@ -74,6 +74,7 @@ def test_a_literal_is_found_and_a_docstring_is_not() -> None:
     assert not [*spelled("from fadoctor.model.packages import TRITON\nfacts['triton.version']\n")]
 
 
+@pytest.mark.long
 def test_no_other_module_spells_the_name_of_a_package() -> None:
     found = {}
     for file in sorted(CODE.rglob("*.py")):

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 _OWN = frozenset({"self", "cls"})
 _NEUTRAL = frozenset({"object", "Generic", "ABC", "Protocol"})
 """Bases that take no argument, and ask for none."""
-_TOLD = re.compile(r"\w*(?:Trainer|Config|Arguments)")
+_TOLD = re.compile(
+    r"Accelerator|\w*(?:Trainer|Config|Configuration|Arguments|Plugin|Kwargs)|[a-z]\w*"
+)
+_CALLED = frozenset({"Accelerator"})
+"""Classes whose methods are read as well: other packages call them by name."""
 
 
 def maker_of(node: ast.ClassDef) -> Maker:
@@ -30,6 +34,14 @@ def maker_of(node: ast.ClassDef) -> Maker:
         return Maker(names, has_constructor=True, is_open=constructor.args.kwarg is not None)
     is_dataclass = any(_called(each) == "dataclass" for each in node.decorator_list)
     return Maker(frozenset(_fields(node) if is_dataclass else ()), is_dataclass=is_dataclass)
+
+
+def methods_of(node: ast.ClassDef) -> Iterator[tuple[str, Maker]]:
+    """Yield the methods that others call, and what each takes; a message names it alone."""
+    for each in statements(node.body) if node.name in _CALLED else ():
+        if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
+            names, is_open = frozenset(_parameters(each)), each.args.kwarg is not None
+            yield each.name, Maker(names, has_constructor=True, is_open=is_open)
 
 
 def _called(node: ast.expr) -> str:
@@ -75,7 +87,7 @@ def _is_set_later(value: ast.expr | None) -> bool:
 
 
 def is_told(name: str) -> bool:
-    """Return whether a class has rows: messages name trainers and configurations, by one word."""
+    """Return whether a class, or a method, has rows: messages name it by one word."""
     return _TOLD.fullmatch(name) is not None
 
 

@@ -7,7 +7,7 @@ import fnmatch
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tools.refresh.names.arguments import Makers, maker_of
+from tools.refresh.names.arguments import Makers, maker_of, methods_of
 from tools.refresh.names.asked import parsed
 from tools.refresh.names.families import Body, Classes, Family, Seen, dotted
 from tools.refresh.names.history import end_of, spans
@@ -46,6 +46,8 @@ def classes_of(text: str) -> dict[str, Body]:
             names = (name for base in node.bases if (name := last_word(base)))
             bases = tuple(renamed.get(name, name) for name in names)
             found[node.name] = Body(bases, set(_bound(node)), imports, maker_of(node))
+            methods = methods_of(node)
+            found.update({f"{node.name}.{name}": Body(maker=maker) for name, maker in methods})
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.own_python import own_pip, own_python
+from fadoctor.judging.explain.own_python import own_pip, own_python, typed_pip
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
         ([r"F:\t\env\lib\queue.py", r"F:\t\env\lib\site-packages\x.py"], r"F:\t\env\python.exe"),
         ([r"C:\P\lib\ssl.py", r"D:\venv\lib\site-packages\x.py"], r"D:\venv\Scripts\python.exe"),
         (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
+        (['"/home/a/ui/venv/lib/python3.10/site-packages/x.py"'], "/home/a/ui/venv/bin/python"),
+        (["/home/a/ui/.venv/lib/python3.10/site-packages/x.py"], ""),
+        (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
+        (["(venv) a@b:~$ x", "/home/a/venv/lib/python3.10/site-packages/x.py"], ""),
         ([r"D:\a&calc\venv\Lib\site-packages\x.py"], ""),
     ],
 )  # fmt: skip
@@ -45,6 +49,36 @@ def test_what_paths_show(lines: list[str], python: str) -> None:
 )
 def test_what_pipx_installed_is_reached_through_it(lines: list[str], pip: str) -> None:
     assert own_pip(lines) == pip
+
+
+@pytest.mark.parametrize(
+    ("lines", "pip"),
+    [
+        (["$ uv pip install vllm==0.10.0", "RUN uv pip install einops"], "uv pip"),
+        (["pip3 install flash-attn"], "pip3"),
+        ([r"D:\ui>.\py\python.exe -m pip install x"], r".\py\python.exe -m pip"),
+        (["py -3.11 -m pip install torch"], "py -3.11 -m pip"),
+        ([r'Command: "C:\my ui\venv\Scripts\python.exe" -m pip install x'],
+         r'"C:\my ui\venv\Scripts\python.exe" -m pip'),
+        (["pip install torch", "uv pip install torch"], ""),
+        (["pip install torch"], ""),
+        (["[notice] To update, run: python.exe -m pip install --upgrade pip"], ""),
+        (["/tmp/$(x)/python -m pip install torch"], ""),
+    ],
+)  # fmt: skip
+def test_pip_is_started_as_it_was_typed(lines: list[str], pip: str) -> None:
+    assert typed_pip(lines) == pip
+
+
+def test_commands_and_advice_start_it_as_it_was_typed(knowledge: Knowledge) -> None:
+    log = (
+        "RUN uv pip install --system torch==2.8.0\n"
+        "ImportError: cannot import name 'packaging' from 'pkg_resources' "
+        "(/usr/local/lib/python3.12/dist-packages/pkg_resources/__init__.py)"
+    )
+    [finding, *_] = explain(read_log(io.BytesIO(log.encode()), "a", knowledge), knowledge).findings
+    texts = [step.text for step in finding.fixes[0].steps]
+    assert "uv pip install --system setuptools==69.5.1" in texts
 
 
 def test_commands_start_it(knowledge: Knowledge) -> None:

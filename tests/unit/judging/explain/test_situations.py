@@ -15,6 +15,7 @@ from fadoctor.sources.logs.facts import facts_of
 LINES = {
     "on-wsl": "uname -r: 5.15.167.4-microsoft-standard-WSL2",
     "in-a-container": "I start it by docker run --gpus all -it img",
+    "in-a-dockerfile": "RUN pip install -r requirements.txt",
     "in-a-server-image": "docker run --gpus all vllm/vllm-openai:latest",
     "on-a-notebook-service": "!pip list in /content/app",
     "on-a-rented-machine": "This is a pod of RunPod",
@@ -26,18 +27,22 @@ LINES = {
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
-    "other-launcher": "InvokeAI 6.2 on Linux",
+    "other-launcher": "SwarmUI 0.9.7 on Linux",
+    "invoke": "InvokeAI 6.2 on Linux",
+    "onetrainer-windows": r"D:\OneTrainer\venv\src\mgds",
+    "fooocus-portable": "Fooocus: Windows portable package 2.5.0",
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
 }
 
+MATRIX = Matrix(load_knowledge().tables)
+
 
 def _shown(*lines: str) -> tuple[str, ...]:
-    matrix = Matrix(load_knowledge().tables)
-    said = facts_of(tuple(Line(n, text, "") for n, text in enumerate(lines, 1)), "a.txt", matrix)
-    found = situations(lines, said.environment, matrix.tables)
+    said = facts_of(tuple(Line(n, text, "") for n, text in enumerate(lines, 1)), "a.txt", MATRIX)
+    found = situations(lines, said.environment, MATRIX.tables)
     return tuple(each.name for each in found)
 
 
@@ -47,7 +52,7 @@ def test_a_line_shows_the_place(place: str) -> None:
 
 
 def test_each_place_of_the_table_is_tried() -> None:
-    rows = load_knowledge().tables[TABLE].rows
+    rows = MATRIX.tables[TABLE].rows
     assert {row["situation"] for row in rows} == LINES.keys()
 
 
@@ -65,6 +70,7 @@ def test_each_place_of_the_table_is_tried() -> None:
         "macro average, a mac address, and big-mac in a list",
         "GPUs before Ampere, such as those that are available on Google Colab",
         "It works in WSL and runs fine on Colab, my own Linux box fails",
+        "I run python train.py FROM the shell, and from torch import nn",
     ],
 )
 def test_what_programs_print_shows_no_place(line: str) -> None:
@@ -115,6 +121,21 @@ def test_a_question_does_not_come_before_what_helps_there() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "line", "here"),
+    [
+        (StepKind.SYSTEM, "sudo apt install gcc", "RUN apt-get update && apt-get install -y gcc"),
+        (StepKind.SET, "export MAX_JOBS=2", "ENV MAX_JOBS=2"),
+        (StepKind.SYSTEM, "sudo apt update", "sudo apt update"),
+    ],
+)
+def test_a_dockerfile_has_its_own_words(kind: StepKind, line: str, here: str) -> None:
+    said = facts_of((Line(1, line, ""),), "a.txt", MATRIX)
+    found = situations(("FROM python:3.12-slim", "gcc"), said.environment, MATRIX.tables)
+    (placed,) = suiting([_fix(line, kind=kind)], found)
+    assert placed.steps[0].text == here
+
+
+@pytest.mark.parametrize(
     ("apt", "here"),
     [
         ("sudo apt install python3.12-dev", "sudo dnf install python3.12-devel"),
@@ -123,9 +144,8 @@ def test_a_question_does_not_come_before_what_helps_there() -> None:
     ],
 )
 def test_packages_of_the_system_have_its_own_names(apt: str, here: str) -> None:
-    matrix = Matrix(load_knowledge().tables)
     lines = ("a venv on Rocky Linux 9",)
-    said = facts_of((Line(1, lines[0], ""),), "a.txt", matrix)
-    found = situations(lines, said.environment, matrix.tables)
+    said = facts_of((Line(1, lines[0], ""),), "a.txt", MATRIX)
+    found = situations(lines, said.environment, MATRIX.tables)
     (placed,) = suiting([_fix(apt, kind=StepKind.SYSTEM)], found)
     assert placed.steps[0].text == here

@@ -108,5 +108,6 @@ def test_a_setting_of_uv_and_its_way_out_of_a_missing_record(
     assert record.exists()
 
 
+@pytest.mark.long
 def test_what_is_right_is_let_through(template: tuple[Path, Path]) -> None:
     judge(template[0])

@@ -8,6 +8,7 @@ import pytest
 
 from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.logs.pasted_text import read_text
 from fadoctor.sources.targets.derived import derive
 from fadoctor.sources.targets.overlay import assumed_machine
@@ -163,3 +164,42 @@ def test_a_list_is_no_log_that_calls_for_something() -> None:
 
 
 UNMET = LIST.format("2.9.1") + "trl          0.28.0\nunsloth      2026.2.1\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("transformers 4.57.1\nhuggingface-hub 1.2.0\n", {"transformers": "huggingface-hub"}),
+        ("trl 0.13.0\naccelerate 0.25.0\n", {"trl": "accelerate"}),
+        ("llamafactory 0.9.3\ntrl 0.19.1\n", {"llamafactory": "trl"}),
+        ("diffusers 0.35.1\nhuggingface-hub 0.25.2\n", {"diffusers": "huggingface-hub"}),
+        # what is not named may be there all the same
+        ("trl 0.13.0\naccelerate 1.7.0\n", {}),
+        # an extra is not what an installer looks at
+        ("transformers 5.2.0\nhuggingface-hub 1.4.0\n", {}),
+    ],
+)
+def test_versions_of_a_list_are_held_against_what_its_releases_declare(
+    rows: str, told: dict[str, str]
+) -> None:
+    found = derive(
+        read_environment(("Package Version\n------- -------\ntorch 2.8.0\n" + rows).encode()),
+        matrix(),
+    )
+    unmet = {
+        str(asker.value): name
+        for key in (*PACKAGES, *found.requirers())
+        if isinstance(each := found.fact(f"{key}.unmet"), Known)
+        and isinstance(asker := found.fact(f"{key}.distribution"), Known)
+        for name in each.value  # type: ignore[union-attr] # a mapping
+    }
+    assert unmet == told
+
+
+def test_a_name_that_ends_in_anothers_is_not_that_one() -> None:
+    found = read_environment(b"Package Version\n------- -------\nhumming-kernels 0.1.19\n"
+                             b"my-torch 1.0\ntransformers 5.20.2\n")  # fmt: skip
+    assert isinstance(found.fact("kernels.version"), Absent)
+    assert not isinstance(found.fact("torch.version"), Known)
+    bullet = fact("-torch 2.6.0 on Linux", "torch.version")
+    assert isinstance(bullet, Known)

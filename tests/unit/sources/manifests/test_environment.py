@@ -127,6 +127,11 @@ def test_what_sglang_requires_is_told(tmp_path: Path) -> None:
         assert value(planned(tmp_path, text), "sglang.requires") == needs
     of_extra = planned(tmp_path, "sglang==0.4.7\ntorch==2.9.1\n")
     assert value(of_extra, "sglang.requires") == "?"
+    for extra in ("srt", "all"):
+        asked = planned(tmp_path, f"sglang[{extra}]==0.4.7\ntorch==2.9.1\n")
+        assert value(asked, "sglang.requires") == {"torch": "==2.7.1", "transformers": "==4.52.3"}
+    other = planned(tmp_path, "sglang[blackwell]==0.4.7\ntorch==2.9.1\n")
+    assert value(other, "sglang.requires") == "?"
 
 
 def test_what_sglang_brings_beside_that_is_not_called_absent(tmp_path: Path) -> None:

@@ -86,3 +86,26 @@ def test_a_deepspeed_that_imports_what_a_newer_torch_lacks(
     assert isinstance(found["deepspeed.pair_told"], Known) is is_unfit
     newer = found["deepspeed.pair_other"]
     assert (isinstance(newer, Known) and newer.value == "deepspeed>=0.14.4") is is_unfit
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"packages.installed": {"transformers": "4.52.3"}}, "trl>=0.18.0,<0.29.0"),
+        (
+            {"packages.installed": UNREAD, "packages.named": {"transformers": "4.52.3"}},
+            "trl>=0.18.0,<0.29.0",
+        ),
+        ({"packages.installed": {"transformers": "4.38.0"}}, None),
+        # the imports of installed sources were followed: they tell more than a table
+        ({"packages.installed": {"transformers": "4.52.3"}, "contract.count": 0}, None),
+    ],
+)
+def test_a_release_that_imports_what_another_no_longer_has(
+    facts: dict[str, Any], expected: str | None
+) -> None:
+    trl = {"trl.version": "0.7.11", "trl.distribution": "trl"}
+    found = pair_facts(environment({**trl, **facts}).facts, MATRIX, ("trl",))
+    other = found["trl.pair_other"]
+    assert (other.value if isinstance(other, Known) else None) == expected
+    assert "trl" in paired_with(("transformers",), MATRIX)

@@ -1,0 +1,94 @@
+"""What the packages that a text names require: by tables, since a text holds no metadata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.declared import on_platform
+from fadoctor.knowledge.matrix.required import required
+from fadoctor.model.catalogue import REQUIRER
+from fadoctor.model.environment import REQUIRER_LIMIT
+from fadoctor.model.fact import Fact, Known, Unknown, fact_text
+from fadoctor.model.packages import COMPANIONS, PACKAGES, TORCH
+from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.probes.requires import marker_target
+from fadoctor.sources.targets.unmet_requirements import NAMED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+
+_SOURCE = "the tables of releases"
+
+
+def requirement_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return what the named packages require, those without facts of their own too."""
+    return dict(_of_packages(facts, matrix)) | _of_others(facts, matrix)
+
+
+def _of_packages(facts: Mapping[str, Fact], matrix: Matrix) -> Iterator[tuple[str, Fact]]:
+    """Yield the requirements of packages; torch's triton has a table of its own."""
+    markers = Markers(marker_target(dict(facts)), None)
+    for package in PACKAGES:
+        version, name = facts.get(f"{package}.version"), f"{package}.requires"
+        if package == TORCH or not isinstance(version, Known):
+            continue
+        if isinstance(facts.get(name), Unknown):
+            tabled = required(package, facts, matrix, markers.hold)
+            distribution = _text(facts, f"{package}.distribution") or PACKAGES[package][0]
+            yield name, _with_declared(tabled, distribution, str(version.value), facts, matrix)
+
+
+def _with_declared(
+    tabled: Fact, distribution: str, version: str, facts: Mapping[str, Fact], matrix: Matrix
+) -> Fact:
+    """Return what a table of releases says, with what others say of the same release."""
+    told = _declared(distribution, version, facts, matrix)
+    if not told:
+        return tabled
+    own = tabled.value if isinstance(tabled, Known) and isinstance(tabled.value, dict) else {}
+    return Known({**told, **own}, tabled.source if own else _SOURCE)
+
+
+def _declared(
+    distribution: str, version: str, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, str]:
+    """Return what tables say that a release requires here, of what the text names.
+
+    Somebody may have shortened a list, and conda calls some by other names: that something is not
+    in it says little.
+    """
+    platform = _text(facts, "host.platform")
+    told = on_platform(distribution, version, platform, matrix)
+    there = _mapping(facts.get(NAMED))
+    return {name: specifier for name, specifier in told.items() if name in there}
+
+
+def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return the facts of companions of the stack that a text names, as far as tables have them."""
+    found: dict[str, Fact] = {}
+    count = 0
+    for name, version in sorted(_mapping(facts.get(NAMED)).items()):
+        if name not in COMPANIONS or count == REQUIRER_LIMIT:
+            continue
+        if needs := _declared(name, version, facts, matrix):
+            at = f"{REQUIRER}[{count}]"
+            found |= {
+                f"{at}.distribution": Known(name, facts[NAMED].source),
+                f"{at}.version": Known(version, facts[NAMED].source),
+                f"{at}.installer": Unknown("pip, or another installer", facts[NAMED].source),
+                f"{at}.requires": Known(needs, _SOURCE),
+            }
+            count += 1
+    return found | {f"{REQUIRER}.count": Known(count, _SOURCE)} if count else {}
+
+
+def _mapping(fact: Fact | None) -> dict[str, str]:
+    """Return the versions that a fact holds, by name; none where it is not Known."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
+
+
+def _text(facts: Mapping[str, Fact], name: str) -> str:
+    fact = facts.get(name)
+    return "" if fact is None else fact_text(fact, "")
