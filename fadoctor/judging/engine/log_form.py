@@ -63,10 +63,10 @@ def _switch_form(name: str, log: Sequence[str]) -> str:
 def _form(found: re.Match[str], log: Sequence[str]) -> str:
     name, value = found[1], found[2].strip('"').removeprefix("torch.")
     own = [line for line in log if name in line]
+    if any(re.match(rf"\s{{0,12}}{name}:\s", line) for line in own):
+        return f"{name}: {value}"
     if any(re.search(rf"(?<![\w-]){name}\s?=", line) for line in own):
         return found[0]
     if any(re.search(rf"(?<![\w-])--{name}(?![\w-])", line) for line in own):
         return f"--{name} {value}"
-    if any(re.match(rf"\s{{0,12}}{name}:\s", line) for line in own):
-        return f"{name}: {value}"
     return found[0]
