@@ -30,6 +30,10 @@ PLACES = {
     "in-a-container": ("I start it by docker run --gpus all -it img", KERNEL),
     "in-a-dockerfile": ("RUN pip install vllm", rf"(?m){KERNEL}|^sudo |^export "),
     "in-a-server-image": ("docker run --gpus all vllm/vllm-openai:latest", rf"{KERNEL}|{COMPILES}"),
+    "a-server-by-docker-run": (
+        "docker run --gpus all vllm/vllm-openai:latest",
+        r"(?m)^export (?:VLLM|SGLANG)_",
+    ),
     "on-a-notebook-service": ("I run this in Google Colab, in /content/app", rf"{KERNEL}|winget"),
     "on-a-rented-machine": ("This is a pod of RunPod", rf"{KERNEL}|winget"),
     "on-a-cluster": ("#SBATCH --gres=gpu:1, sent by sbatch to Slurm", rf"{KERNEL}|\bapt-get\b"),
@@ -44,6 +48,7 @@ OWN = {
     "in-a-container": "host|container|Docker",
     "in-a-dockerfile": "host|container|Docker",
     "in-a-server-image": "image|host|Docker",
+    "a-server-by-docker-run": "docker run",
     "on-a-notebook-service": "Colab|Kaggle|notebook",
     "on-a-rented-machine": "provider|host's",
     "on-a-cluster": "administrator|cluster|module load",

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # a switch of YAML, as fp16: false
 _LINE = compiled(r"([a-z][a-z0-9_]{2,40}): (true|false)")
-_YAML = "{name}: {value}"
+_YAML, _PYTHON = "{name}: {value}", "{name}={word}"
+# the same as an argument, as use_dora=False
+_SWITCHED = compiled(r"([a-z][a-z0-9_]{2,40})=(True|False)")
 # attn_implementation="sdpa", torch_dtype=torch.float16
 _ARGUMENT = compiled(r"(?<![\w.-])([a-z][a-z0-9_]{3,40})=(\"[\w./-]{1,60}\"|torch\.\w{3,12})")
 
@@ -42,6 +44,10 @@ def _rewritten(step: Step, log: Sequence[str], forms: Sequence[str]) -> Step:
         form = _switch_form(switch[1], log) or next(iter(forms), _YAML)
         text = form.format(name=switch[1], value=switch[2], word=switch[2].capitalize())
         return msgspec.structs.replace(step, text=text)
+    if argument := _SWITCHED.fullmatch(step.text):
+        form, value = _switch_form(argument[1], log) or _PYTHON, argument[2]
+        text = form.format(name=argument[1], value=value.lower(), word=value)
+        return msgspec.structs.replace(step, text=text)
     if not _ARGUMENT.search(step.text):
         return step
     text = _ARGUMENT.sub(lambda found: _form(found, log), step.text)
@@ -56,17 +62,17 @@ def _switch_form(name: str, log: Sequence[str]) -> str:
     if any(re.search(rf"(?<![\w-])--{name}[ =][TtFf]\w{{3,4}}", line) for line in own):
         return "--{name} {word}"
     if any(re.search(rf"(?<![\w-]){name}\s?=\s?[TF]", line) for line in own):
-        return "{name}={word}"
+        return _PYTHON
     return ""
 
 
 def _form(found: re.Match[str], log: Sequence[str]) -> str:
     name, value = found[1], found[2].strip('"').removeprefix("torch.")
     own = [line for line in log if name in line]
+    if any(re.match(rf"\s{{0,12}}{name}:\s", line) for line in own):
+        return f"{name}: {value}"
     if any(re.search(rf"(?<![\w-]){name}\s?=", line) for line in own):
         return found[0]
     if any(re.search(rf"(?<![\w-])--{name}(?![\w-])", line) for line in own):
         return f"--{name} {value}"
-    if any(re.match(rf"\s{{0,12}}{name}:\s", line) for line in own):
-        return f"{name}: {value}"
     return found[0]

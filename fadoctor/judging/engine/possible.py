@@ -28,7 +28,7 @@ from fadoctor.judging.engine.fixes import (
 from fadoctor.judging.engine.log_form import as_the_log_writes
 from fadoctor.judging.engine.questions import Question, question_about
 from fadoctor.judging.engine.remaining import truth_of
-from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
+from fadoctor.judging.engine.settings import LIBRARY, named_frameworks, shown_frameworks
 from fadoctor.judging.engine.tried import MISFITS, holds_one, is_there, is_tried
 from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 QUESTION = "question"
 """The id of what is asked where the facts do not decide between fixes."""
+
+HUB = "hub"
+"""The area of the rules about kernels of the Hub, for which transformers asks."""
 
 CHOICES = 4
 """Most fixes that one question names."""
@@ -171,7 +174,8 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
     if not any(step.settings for fix in scope.rule.fixes for step in fix.steps):
         return ()
     at_work = {name for line in log for name in shown_frameworks(line, scope.matrix)}
-    return tuple(at_work) or named_frameworks(log, scope.matrix)
+    of_hub = (LIBRARY,) if scope.rule.area == HUB else ()
+    return tuple(at_work) or named_frameworks(log, scope.matrix) or of_hub
 
 
 def _marked(fix: Fix, text: str) -> Fix:

@@ -32,6 +32,8 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
+_ASKS, _SILENT = "uninstall", "-y"
+"""A cell of a notebook cannot answer what pip asks."""
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
 _IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
 _APT = "sudo apt install "
@@ -86,7 +88,8 @@ class Situation(msgspec.Struct, frozen=True):
     def _command(self, step: Step) -> str:
         if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
             verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
-            return " ".join(filter(None, (self.pip, verb, self.option, rest)))
+            silent = _SILENT if verb == _ASKS and self.pip.startswith("!") else ""
+            return " ".join(filter(None, (self.pip, verb, self.option, silent, rest)))
         if self.pip and step.kind is StepKind.ADVICE:
             return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", step.text)
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):

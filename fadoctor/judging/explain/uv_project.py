@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 SITUATION = "in-a-uv-project"
 
-_PIP, _ADD = "pip install ", "uv add "
+_PIP, _ADD, _UPGRADE = "pip install ", "uv add ", "-U "
+# pip install -U "accelerate>=0.26.0"
+_ONE = re.compile(
+    r"pip install (?:-U )?\"?[A-Za-z][\w.-]{1,60}(?:[=<>~!]=?[\w.,<>=]{1,40})?\"?", re.ASCII
+)
 _LABEL = re.compile(r"(==\d[\w.]{0,30})\+[a-z0-9.]{2,12}$", re.ASCII)
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,12})?", re.ASCII)
 
@@ -46,12 +50,14 @@ def _is_torch(step: Step) -> bool:
 
 
 def _is_plain(step: Step) -> bool:
+    if step.kind is StepKind.SYSTEM:
+        return _ONE.fullmatch(step.text) is not None
     return step.kind is StepKind.INSTALL and step.text.startswith(_PIP) and not step.options
 
 
 def _added(step: Step, matrix: Matrix) -> Step:
     if not _is_torch(step):
-        text = _ADD + step.text.removeprefix(_PIP)
+        text = _ADD + step.text.removeprefix(_PIP).removeprefix(_UPGRADE)
         return step if step.index else msgspec.structs.replace(step, text=text)
     items = tuple(_LABEL.sub(r"\1", item) for item in step.items)
     index = step.index or _index_of(items, matrix)

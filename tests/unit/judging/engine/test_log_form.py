@@ -61,3 +61,17 @@ def test_a_switch_that_the_log_lacks_has_the_form_of_its_neighbour(
     steps = tuple(Step(StepKind.SETTING, text) for text in ("fp16: true", "bf16: false"))
     fix = as_the_log_writes(Fix("a", "A", Safety.SAFE, steps), [line])
     assert [step.text for step in fix.steps] == texts
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("use_dora: true", "use_dora: false"),
+        ("train.py --use_dora True", "--use_dora False"),
+        ("LoraConfig(use_dora=True)", "use_dora=False"),
+        ("no adapter here", "use_dora=False"),
+    ],
+)
+def test_a_switch_of_python_becomes_what_the_log_has(line: str, text: str) -> None:
+    fix = Fix("a", "A", Safety.SAFE, (Step(StepKind.SETTING, "use_dora=False"),))
+    assert [step.text for step in as_the_log_writes(fix, [line]).steps] == [text]

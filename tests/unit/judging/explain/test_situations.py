@@ -33,6 +33,7 @@ LINES = {
     "fooocus-portable": "Fooocus: Windows portable package 2.5.0",
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
+    "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
 }

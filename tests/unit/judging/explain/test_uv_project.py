@@ -26,3 +26,9 @@ def test_what_has_options_of_pip_stays(knowledge: Knowledge) -> None:
     text = "pip install --no-build-isolation flash-attn==2.8.3"
     step = Step(StepKind.INSTALL, text, ("flash-attn==2.8.3",), options=("--no-build-isolation",))
     assert added(knowledge, step) == [text]
+
+
+def test_a_line_of_pip_with_one_requirement_is_added(knowledge: Knowledge) -> None:
+    line = Step(StepKind.SYSTEM, 'pip install -U "accelerate>=0.26.0"')
+    other = Step(StepKind.SYSTEM, "pip install --pre flash-attn-4")
+    assert added(knowledge, line, other) == ['uv add "accelerate>=0.26.0"', other.text]
