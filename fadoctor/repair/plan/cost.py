@@ -43,7 +43,7 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     """Wishes of which it is not known whether the files have code for the GPU."""
     steps: int = 0
     """Minor releases of torch between the one that is here and the one that comes, where nobody
-    asked for anything: the nearest one is the least change."""
+    asked for anything: the nearest one is the least change. A first index is one more."""
     ages: tuple[int, ...] = ()
     """For each package how many releases are newer than the chosen one, in the order of packages;
     of the same length in all costs that are compared."""

@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.evaluate import Judgement
 from fadoctor.model.environment import Environment
+from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import COMPILED_BESIDE, TORCH
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
@@ -57,6 +58,9 @@ class Costs:
         """Take the problem, and the backends that tell whether its wishes are met."""
         self.problem, self.telling = problem, telling
         self.from_hub = wanted_of_hub(problem.wishes)
+        build = fact_text(problem.environment.fact("torch.build"), "")
+        self.index = problem.session.candidates.indexes.of(build)
+        """The index of the torch that is here, "" for PyPI and where none is known."""
 
     def at_least(self, bound: Cost, choice: Choice) -> Cost:
         """Return the least that a choice adds, before anything is judged."""
@@ -129,9 +133,15 @@ class Costs:
         return choice.package in COMPILED_BESIDE and choice.package in self.problem.there
 
     def _steps(self, choice: Choice) -> int:
-        """Return how many minor releases of torch a choice goes on or back, if nobody asked."""
-        is_far = choice.distance > _OTHER_RELEASE and not self.problem.wishes.asked
-        return choice.distance - _OTHER_RELEASE if is_far else 0
+        """Return how many minor releases of torch a choice goes on or back, if nobody asked.
+
+        An index that has to be named in every command and file from then on is one more, where none
+        is by now.
+        """
+        if choice.distance <= _OTHER_RELEASE or self.problem.wishes.asked:
+            return 0
+        is_first = bool(choice.index) and not self.index
+        return choice.distance - _OTHER_RELEASE + is_first
 
     def _is_excused(self, node: PartialState, verdicts: list[Verdict], each: Judgement) -> bool:
         """Return whether what fails on one GPU works, or may come to work, on another."""

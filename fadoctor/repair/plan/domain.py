@@ -13,7 +13,6 @@ from fadoctor.model.packages import (
     AT_ONCE,
     ATTENTION,
     BESIDE_TORCH,
-    COMPILED_BESIDE,
     HUGGINGFACE_HUB,
     KERNELS,
     ORDER,
@@ -29,9 +28,10 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
-from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements, names_cuda
+from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
+from fadoctor.repair.plan.other_cuda import is_for_other_cuda
 from fadoctor.repair.plan.other_index import is_of_other_index
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of
 from fadoctor.repair.plan.releases import drawn_in
@@ -112,7 +112,7 @@ def domain(
         must_go = must_go or _is_anew(problem, package, environment)
     if must_go and not others and package in BESIDE_TORCH and _is_other_torch(problem, environment):
         return []  # nothing of it is known to be there for that torch
-    if not is_new and _is_for_other_cuda(problem, package, environment):
+    if not is_new and is_for_other_cuda(problem, package, environment):
         return others
     if others and not is_new and _is_as_blind(problem, package, environment):
         return others
@@ -150,23 +150,6 @@ def _computes_nothing(problem: Problem, package: str, environment: Environment) 
         return is_new and problem.is_without_gpu
     gpus = problem.gpus if is_new else []
     return bool(gpus) and not is_of_use(problem.kernels, package, gpus)
-
-
-def _is_for_other_cuda(problem: Problem, package: str, environment: Environment) -> bool:
-    """Return whether what is compiled for one CUDA major would stay beside a torch of another.
-
-    What requires the torch that comes, and refuses the one that goes, was not compiled for that.
-    """
-    before, after = (each.fact("torch.cuda") for each in (problem.environment, environment))
-    if package not in COMPILED_BESIDE or not isinstance(before, Known):
-        return False
-    torches = (fact_text(e.fact("torch.version"), "") for e in (problem.environment, environment))
-    needs = mapping_of(problem.environment.fact(f"{package}.requires")).get(TORCH, "")
-    if [accepts(needs, torch) for torch in torches] == [False, True]:
-        return False
-    majors = [version_part(str(each.value), "major") for each in (before, after)
-              if isinstance(each, Known)]  # fmt: skip
-    return len(set(majors)) > 1 and not names_cuda(environment.facts, package)
 
 
 def _is_as_blind(problem: Problem, package: str, environment: Environment) -> bool:

@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.problem import Problem
     from fadoctor.repair.plan.relations import Relation, State
 
-NODE_LIMIT = 2_400
+NODE_LIMIT = 2_100
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
+
+_ONCE_MORE = 6
+"""Which part of its steps a search that was cut off may take once more, with each torch in turn."""
 
 _FOLLOWING = 3
 """Steps that are as long as finding what follows from a whole state."""
@@ -101,7 +104,8 @@ class _Search:
         self.is_greedy = False
         """Whether beside each torch only the best choice of what else comes is looked at.
 
-        A state without a warning is soon found so, and leaves little of the others to look at."""
+        A state without a warning is soon found so, and leaves little of the others to look at. What
+        was cut off among the releases beside one torch comes to the others so."""
         there = mapping_of(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
 
@@ -109,9 +113,12 @@ class _Search:
         root, is_large = self._root(), self.problem.is_from_nothing and not self.any_will_do
         for self.is_greedy in (True, False) if is_large else (False,):
             self._descend(root)
+        complete = self.nodes < self.limit
+        if not (complete or is_large or self.gives_up or self.any_will_do):
+            self.is_greedy, self.limit = True, self.nodes + self.limit // _ONCE_MORE
+            self._descend(root)
         if self.best is None:
             return None
-        complete = self.nodes < self.limit
         chosen = self.best.choices[: self.depth]
         choices = chosen if self.any_will_do else self._settled(chosen)
         return msgspec.structs.replace(

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import Known, printable
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.over_image import OverImage
-from fadoctor.repair.resolution.requirement_line import GONE, changed_line, index_line, is_index
+from fadoctor.repair.resolution.requirement_line import (
+    GONE,
+    changed_line,
+    command_with_index,
+    index_line,
+    is_index,
+)
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirements_txt import KIND
 from fadoctor.sources.manifests.source import Source, open_source
@@ -76,6 +82,7 @@ def lines_of(
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
     over = OverImage()
+    columns = _Columns()
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
         is_brought = _is_brought(environment, name)
@@ -93,14 +100,19 @@ def lines_of(
             lines = texts[place.file]
             if over.take(lines[place.line - 1], file.kind, place, (wanted, index)):
                 continue
-            new = changed_line(lines[place.line - 1], place.column, name, wanted, file.kind)
+            old, column = lines[place.line - 1], columns.of(place)
+            new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
                 edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
                 continue
-            lines[place.line - 1] = new
+            columns.moved(place, len(new) - len(old))
+            is_of_torch = name == TORCH or name in BESIDE_TORCH
+            told = command_with_index(new, column, index) if index and is_of_torch else new
+            columns.moved(msgspec.structs.replace(place, column=0), len(told or new) - len(new))
+            lines[place.line - 1] = told or new
             if index and file.kind == KIND:
                 _with_index(lines, place.line - 1, index)
-            elif index:
+            elif told is None:
                 text = f"{place}: {name} comes from {index}: name that index there for it"
                 edits.append(Edit(place.file, text=text))
     edits += _unnamed(unnamed, over, files, texts)
@@ -120,6 +132,22 @@ def _open_questions(environment: Environment) -> Iterator[str]:
     for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
         if not isinstance(environment.fact(name), Known):
             yield f"{name} is unknown, so no release can be chosen: name it with {option}"
+
+
+class _Columns:
+    """Where requirements begin in lines of which others are changed already."""
+
+    def __init__(self) -> None:
+        self._moved: dict[tuple[str, int], list[tuple[int, int]]] = {}
+
+    def of(self, place: Place) -> int:
+        """Return the column at which what stood in a place is now."""
+        moved = self._moved.get((place.file, place.line), ())
+        return place.column + sum(by for column, by in moved if column < place.column)
+
+    def moved(self, place: Place, by: int) -> None:
+        """Note that what follows a place is so many characters further on."""
+        self._moved.setdefault((place.file, place.line), []).append((place.column, by))
 
 
 class _File(msgspec.Struct, frozen=True):

@@ -17,6 +17,8 @@ GONE = "\0"
 _INDEX = re.compile(
     r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
 )
+# RUN uv pip install --system
+_COMMAND = re.compile(r"(?P<uv>\buv\s{1,3})?\bpip3?\s{1,3}install\b")
 _OF_SHELLS = ("Dockerfile",)
 _LISTS = ("requirements.txt", *_OF_SHELLS)
 _YAML = ("environment.yml",)
@@ -92,3 +94,22 @@ def is_index(line: str) -> bool:
 def index_line(line: str, index: str) -> str:
     """Return such a line for another build."""
     return _INDEX.sub(lambda found: found[1] + index, line.rstrip("\r"), count=1)
+
+
+def command_with_index(line: str, column: int, index: str) -> str | None:
+    """Return a line whose command for what stands in a column names an index of torch, too.
+
+    None where no command of pip is before it on that line.
+    """
+    commands = [each for each in _COMMAND.finditer(line) if each.end() < column]
+    if not commands:
+        return None
+    command = commands[-1]
+    head, rest = line[: command.end()], line[command.end() :]
+    if index in rest.split():
+        return line
+    if _INDEX.search(rest):
+        return head + _INDEX.sub(lambda found: found[1] + index, rest, count=1)
+    # uv asks the first index that has a package, and no other, unless it is told to ask all
+    best = " --index-strategy unsafe-best-match" if command["uv"] else ""
+    return f"{head} --extra-index-url {index}{best}{rest}"

@@ -45,10 +45,14 @@ def test_the_answer_of_the_planner_stands_first() -> None:
 
 def test_the_index_of_torch_stands_beside_the_own_one_where_others_come_along() -> None:
     """PyTorch's index has no flash-attn, nor most of what that requires."""
-    plan = make_plan(golden("linux-5090-torch26"), session(), PlannerRequest())
-    [step] = answer_of(plan).steps
-    assert " --extra-index-url https://download.pytorch.org/whl/cu128 " in step.text
-    assert "--index-url" not in step.text.split()
+    plan = make_plan(golden(MISMATCH), session(), PlannerRequest())
+    index = "https://download.pytorch.org/whl/cu128"
+    for option in ("--index-url", "--extra-index-url"):
+        action = msgspec.structs.replace(
+            plan.actions[0], argv=("pip", "install", option, index), index=index
+        )
+        [step] = answer_of(msgspec.structs.replace(plan, actions=(action,))).steps
+        assert f"pip install {option} {index} 'flash-attn @ " in step.text
 
 
 def test_check_and_fix_agree_where_nothing_can_be_compiled() -> None:

@@ -14,7 +14,7 @@ from fadoctor.repair.plan.hub_states import FACTS, INSTALLED
 from fadoctor.repair.plan.solve import solve
 from fadoctor.repair.plan.wishes import Wishes
 from fadoctor.sources.targets.derived import derive_hub, derived_of_hub
-from tests.unit.repair.plan.problems import golden, plan, problem
+from tests.unit.repair.plan.problems import golden, plan, problem, with_package, without
 
 HEALTHY = "linux-a100-healthy"
 WANTED = {"want": ("hub-fa2",)}
@@ -116,3 +116,18 @@ def test_what_is_kept_and_what_follows_from_torch_are_decided_first() -> None:
     assert decided_in_order(packages, there, Wishes(kept=frozenset({"peft"}))) == (
         "peft", "torch", "triton", "transformers", "huggingface-hub", "vllm", "flash_attn",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("part", "torch"), [(1, "2.9.1"), (1_000, "2.8.0")])
+def test_what_is_cut_off_beside_one_torch_comes_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, part: int, torch: str
+) -> None:
+    """Unsloth's releases beside the nearest torch leave no step for one whose xformers runs."""
+    monkeypatch.setattr(solve_module, "_ONCE_MORE", part)
+    here = without(golden("linux-5090-torch26"), "flash_attn")
+    here = with_package(here, "xformers", "0.0.29.post3", {"torch": "==2.6.0"})
+    needs = {"torch": ">=2.4.0", "xformers": ">=0.0.27.post2", "triton": ">=3.0.0"}
+    here = with_package(here, "unsloth", "2025.6.2", needs)
+    found = solve(problem(here), limit=150)
+    assert [each.version for each in found.changes if each.package == "torch"] == [torch]
+    assert not found.complete

@@ -11,6 +11,7 @@ from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.engine.weaker_gpu import reads_outcomes
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
@@ -97,23 +98,26 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     is_excused = partial(made.is_excused, verdicts)
     # What is said of GPUs beside others follows from what is excused.
     judgements = [each for each in assessment.judgements if not reads_outcomes(each.rule)]
-    hub = sum(opens_route(choice, made.there) for choice in changes)
+    index = made.session.candidates.indexes.of(fact_text(made.environment.fact("torch.build"), ""))
+    hub, distance = sum(opens_route(c, made.there) for c in changes), state["torch"].distance
     from_hub = [v for v in verdicts if v.backend in wanted_of_hub(made.wishes) and v.dtype in HALF]
     useless = hub and all(verdict.predicted is Predicted.FAILS for verdict in from_hub)
     return Cost(
         errors=failures(judgements, Severity.ERROR, is_excused) + len(found.broken) + useless,
         missed=missed,
         lost=count_lost(made.worked, verdicts, backends),
-        torch=min(state["torch"].distance, 2),
+        torch=min(distance, 2),
         removed=kinds.count(ChoiceKind.REMOVE),
         warnings=failures(judgements, Severity.WARNING, is_excused),
-        far=state["torch"].distance > 2,
+        far=distance > 2,
         changed=replaced + found.replaced,
         builds=kinds.count(ChoiceKind.BUILD),
         community=kinds.count(ChoiceKind.COMMUNITY),
         hub=hub,
         unproved=unproved,
-        steps=0 if made.wishes.asked else max(state["torch"].distance - 2, 0),
+        steps=0
+        if made.wishes.asked or distance < 3
+        else distance - 2 + (bool(state["torch"].index) and not index),
         ages=tuple(choice.age for choice in chosen),
         added=len(changes) - replaced + len(found.followers) - found.replaced,
     )

@@ -128,6 +128,39 @@ def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
     assert found.rewrites[0].text == f"--extra-index-url {cu126}\ntorch==2.7.1+cu126\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "after"),
+    [
+        ("pip install", "pip install --extra-index-url {index}"),
+        ("pip install -i {other}", "pip install -i {index}"),
+        ("pip install -i {index}", "pip install -i {index}"),
+        (
+            "uv pip install --system",
+            "uv pip install --extra-index-url {index} --index-strategy unsafe-best-match --system",
+        ),
+    ],
+)
+def test_a_command_names_the_index_and_all_that_comes_from_it(
+    tmp_path: Path, command: str, after: str
+) -> None:
+    """What stands further on in a line is found again where something before it has grown."""
+    index, other = (f"https://download.pytorch.org/whl/{build}" for build in ("cu126", "cu130"))
+    line = f"RUN {command} torch==2.12.0 x torchvision==0.27.0".format(index=index, other=other)
+    file = str(tmp_path / "Dockerfile")
+    Path(file).write_text(f"FROM debian\n{line}\n")
+    wanted = ("torch==2.12.0+cu126", "torchvision==0.27.0+cu126")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install(*wanted, index=index),))
+    places: dict[str, tuple[Place, ...]] = {
+        f"{name}.version": (Place(file, 2, line.index(f"{name}==") + 1),)
+        for name in ("torch", "torchvision")
+    }
+    found = lines_of(plan, Environment("0", target, {}, places=places), [file])
+    [edit] = found.edits
+    told = after.format(index=index)
+    assert f"+RUN {told} {wanted[0]} x {wanted[1]}" in edit.diff.split("\n")
+
+
 def test_the_index_of_another_kind_of_file_is_said(tmp_path: Path) -> None:
     text = '[project]\nname = "a"\ndependencies = [\n"torch==2.7.1",\n]\n'
     (tmp_path / "pyproject.toml").write_text(text)
