@@ -39,14 +39,15 @@ COMPILED = ("vllm", "xformers", "triton", "bitsandbytes")
 HELPERS = (
     "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
     "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
-    "kernels", "huggingface-hub", "sympy",
+    "kernels", "huggingface-hub", "sympy", "tensordict", "safetensors", "mistral-common",
 )  # fmt: skip
 """Packages of the table ``helper-releases``."""
 
 DECLARED = (
-    "accelerate", "axolotl", "datasets", "diffusers", "kernels", "llamafactory", "ms-swift",
-    "numba", "openrlhf", "peft", "sentence-transformers", "sglang", "tokenizers", "torch",
-    "transformers", "trl", "unsloth", "unsloth-zoo", "vllm",
+    "accelerate", "axolotl", "compressed-tensors", "datasets", "diffusers", "kernels",
+    "llamafactory", "lmdeploy", "ms-swift", "numba", "openrlhf", "optimum", "peft",
+    "sentence-transformers", "sglang", "tokenizers", "torch", "transformers", "trl", "unsloth",
+    "unsloth-zoo", "verl", "vllm",
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 

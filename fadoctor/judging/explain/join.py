@@ -117,8 +117,8 @@ ASKED_IN_VAIN = "imported-name-missing"
 LACKED = "class-attribute-missing"
 """The rule of which tables say more: an attribute that an object does not have."""
 
-NOT_TAKEN = "trainer-argument-unknown"
-"""The rule of which tables say more: an argument that a class does not take."""
+NOT_TAKEN = frozenset({"trainer-argument-unknown", "vllm-argument-unknown"})
+"""The rules of which tables say more: an argument that a class does not take."""
 
 RENAMED = "hf-import-renamed"
 """The rule of which tables say more: a name about attention that transformers does not have."""
@@ -258,7 +258,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
-    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, NOT_TAKEN, RENAMED}:
+    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, RENAMED, *NOT_TAKEN}:
         return named
     # Late: its tables are large, and few logs miss a name.
     from fadoctor.judging.explain.asked_names import name_facts  # noqa: PLC0415

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 TELLING = frozenset({"CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "NCCL_DEBUG"})
 """Variables that make a run say more, and repair nothing."""
 
+BUILDS = "build"
+"""The area of rules about builds that fail: a file that is built already helps most."""
+
 OTHERS_FIXES = "Fixes for other vendors' GPUs than the one in the log are left out."
 
 
@@ -79,7 +82,8 @@ class FixSelection:
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
-        whole = self._vendor.asked(self._with_files(useful, scope))
+        named = self._with_files(useful, scope)
+        whole = self._vendor.asked(_file_first(named) if scope.rule.area == BUILDS else named)
         used = self._are_companions_used
         whole = tuple(
             with_companions(fix, scope.matrix, used=used, labelled=self._is_labelled(fix))
@@ -125,6 +129,21 @@ def _is_said(fix: Fix, before: Sequence[str]) -> bool:
     text = "\n".join(step.text for step in fix.steps)
     files = [item for step in fix.steps for item in step.items if item.startswith("https:")]
     return text in before or any(file in each for each in before for file in files)
+
+
+def _file_first(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """Return fixes of a build with the one foremost that installs its file instead.
+
+    One that installs something else stays foremost.
+    """
+    if any(step.kind is StepKind.INSTALL for fix in fixes[:1] for step in fix.steps):
+        return fixes
+    return tuple(sorted(fixes, key=lambda fix: not _installs_one_file(fix)))
+
+
+def _installs_one_file(fix: Fix) -> bool:
+    items = [item for step in fix.steps for item in step.items]
+    return len(items) == 1 and items[0].startswith("https:") and items[0].endswith(".whl")
 
 
 def _by_use(fixes: Iterable[Fix]) -> list[Fix]:

@@ -1,4 +1,4 @@
-"""What a log shows to be on the machine: a toolkit, the driver's library, a Python, an image."""
+"""What a log shows of the machine: a toolkit, the driver's library, a Python, an image, an ABI."""
 
 from __future__ import annotations
 
@@ -54,6 +54,28 @@ _IMAGE = compiled(
     r"(?P<system>-[a-z]{2,12}\d[\d.]{0,5})"
     r"|(?<![\w./-])(?P<torch>pytorch/pytorch:\d\.\d{1,2}\.\d-cuda\d{1,2}\.\d-cudnn\d)-runtime(?![\w-])"
 )
+
+# uname -m: aarch64 | on a GH200 | DGX Spark
+_ARM = compiled(
+    r"(?i)\baarch64\b(?![\w.-]{0,40}\.whl)|(?<!\w)g[bh]\d{2,3}\b|\bdgx spark\b|\bjetson\b"
+)
+# undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs: the extension has the old ABI, torch not
+_LACKED = compiled(r"undefined symbol: (?P<symbol>_ZNK?\d{0,2}\w{0,12}(?:c10|at|torch)\d\w{2,200})")
+_OLD_STRING = compiled(r"(?:[EKR]|\d_)Ss(?:b|_)?$")
+_NEW_STRING = "__cxx11"
+
+
+def names_arm(lines: Sequence[str]) -> bool:
+    """Return whether a log speaks of a machine with ARM's processor and NVIDIA's GPU."""
+    return any(map(_ARM.search, lines))
+
+
+def shown_abi(lines: Sequence[str]) -> bool | None:
+    """Return whether torch has the new C++ ABI, as a symbol shows that it lacks; None without."""
+    symbols = {symbol for line in lines for symbol in _LACKED.findall(line)}
+    asks_new = any(_NEW_STRING in symbol for symbol in symbols)
+    asks_old = any(map(_OLD_STRING.search, symbols))
+    return asks_old if asks_new != asks_old else None
 
 
 def shown_places(lines: Sequence[str], cuda: str) -> dict[str, Fact]:

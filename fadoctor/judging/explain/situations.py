@@ -92,7 +92,7 @@ class Situation(msgspec.Struct, frozen=True):
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
             names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
             return f"{self.installer} {' '.join(names)}" if all(names) else step.text
-        if self.sets and step.kind is StepKind.SET and step.text.startswith(_EXPORT):
+        if self.sets and step.kind in _OF_SHELL and step.text.startswith(_EXPORT):
             return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
 
@@ -118,6 +118,7 @@ class Situation(msgspec.Struct, frozen=True):
 
 _OF_PIP = (StepKind.INSTALL, StepKind.UNINSTALL)
 _STARTED = (*_OF_PIP, StepKind.SYSTEM)
+_OF_SHELL = (StepKind.SET, StepKind.SYSTEM)
 
 OWN_PYTHON = "own-python"
 """The place that is no row of the table: a program whose Python a text shows by its path."""

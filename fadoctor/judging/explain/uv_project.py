@@ -1,4 +1,4 @@
-"""What a fix installs in a project of uv: it goes into pyproject.toml, as uv sync follows that."""
+"""What a fix installs in a project of uv: it goes into pyproject.toml, which uv follows."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 SITUATION = "in-a-uv-project"
 
+_PIP, _ADD = "pip install ", "uv add "
 _LABEL = re.compile(r"(==\d[\w.]{0,30})\+[a-z0-9.]{2,12}$", re.ASCII)
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?:\+[a-z0-9.]{2,12})?", re.ASCII)
 
 
 def as_uv_adds(fix: Fix, matrix: Matrix) -> Fix:
-    """Return a fix that tells uv what it installs of torch, with the index that has the build.
+    """Return a fix that tells uv what it installs: of torch with the index that has the build.
 
-    The index is bound to these packages alone. What is replaced is not uninstalled before.
+    The index is bound to these packages alone. What is replaced is not uninstalled before. A step
+    with options of pip stays: they are not those of uv.
     """
-    added = [step for step in fix.steps if _is_torch(step)]
+    added = [step for step in fix.steps if _is_torch(step) or _is_plain(step)]
     if not added:
         return fix
     replaced = {re.split(r"[=<>~! \[]", item)[0] for step in added for item in step.items}
@@ -43,7 +45,14 @@ def _is_torch(step: Step) -> bool:
     return step.kind is StepKind.INSTALL and any(map(_TORCH.fullmatch, step.items))
 
 
+def _is_plain(step: Step) -> bool:
+    return step.kind is StepKind.INSTALL and step.text.startswith(_PIP) and not step.options
+
+
 def _added(step: Step, matrix: Matrix) -> Step:
+    if not _is_torch(step):
+        text = _ADD + step.text.removeprefix(_PIP)
+        return step if step.index else msgspec.structs.replace(step, text=text)
     items = tuple(_LABEL.sub(r"\1", item) for item in step.items)
     index = step.index or _index_of(items, matrix)
     name = index.removeprefix(PYTORCH_INDEXES).replace("/", "-")

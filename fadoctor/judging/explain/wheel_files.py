@@ -14,6 +14,7 @@ import msgspec
 
 from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
+from fadoctor.judging.explain.shown_places import names_arm, shown_abi
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 SAGE = "sageattention"
 _FLASH = PACKAGES[FLASH_ATTN][0]
-_WINDOWS, _LINUX = "win_amd64", "linux_x86_64"
+_WINDOWS, _LINUX, _ARM_LINUX = "win_amd64", "linux_x86_64", "linux_aarch64"
 _OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
     "flash-attn-for-torch",
     "sageattention-windows",
@@ -61,6 +62,10 @@ _NAMED = compiled(
     r"flash_attn-[\d.a-z]{3,20}(?:\+|%2B)cu\d{2,3}torch(?P<torch>\d\.\d{1,2})[\w.]{0,20}"
     r"-(?P<python>cp\d{2,3})-"
 )
+# Guessing wheel URL: https://x.org/flash_attn-2.8.3+cu12torch2.6cxx11abiFALSE-cp311-cp311-win_amd64.whl
+_GUESSED = "Guessing wheel URL"
+_FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64": "_x86_64"}
+"""What the names of files hold that are for another platform than this one."""
 # ERROR: torch-2.0.1+gite19229c-cp310-cp310-linux_x86_64.whl is not a supported wheel
 _FILE = compiled(
     r"(?P<file>(?P<name>[A-Za-z][\w.]{1,60})-\d[\w.+%-]{1,120}?-(?P<python>cp3\d{1,2})-[\w.-]{4,60}\.whl)"
@@ -251,10 +256,9 @@ class WheelFiles:
     def _file(self, torch: str, cuda: str, python: str) -> WheelFile | None:
         abi = self._environment.facts.get("torch.cxx11_abi")
         is_new = not is_older(torch, _NEW_ABI)
-        wanted = WheelRequest(
-            torch, cuda, python, self._platform,
-            bool(abi.value) if isinstance(abi, Known) else is_new,
-        )  # fmt: skip
+        told = bool(abi.value) if isinstance(abi, Known) else is_new
+        shown = shown_abi(self._lines)
+        wanted = WheelRequest(torch, cuda, python, self._platform, told if shown is None else shown)
         good = [file for file in self._wheels.fitting(wanted) if self._is_good(file)]
         if not good:
             return None
@@ -329,6 +333,18 @@ class WheelFiles:
         return max(many, key=version_key)
 
     @cached_property
+    def _implied(self) -> tuple[str, str]:
+        """Torch and Python as setup.py names them, or a file that is only for another platform."""
+        foreign = _FOREIGN.get(self._platform, "\0")
+        found = {
+            (each["torch"], each["python"])
+            for line in self._lines
+            for each in _NAMED.finditer(line)
+            if _GUESSED in line or foreign in line[each.end() :]
+        }
+        return found.pop() if len(found) == 1 else ("", "")
+
+    @cached_property
     def _torch(self) -> str:
         """Torch's minor release, "" where the text does not tell it."""
         said = version_part(fact_text(self._environment.fact("torch.version"), ""), "minor")
@@ -338,7 +354,7 @@ class WheelFiles:
             for each in _NAMED.finditer(line)
             if each["python"] == self._python
         }
-        return said or (named.pop() if len(named) == 1 else "")
+        return said or (named.pop() if len(named) == 1 else "") or self._implied[0]
 
     @cached_property
     def _cuda(self) -> str:
@@ -347,11 +363,12 @@ class WheelFiles:
 
     @cached_property
     def _python(self) -> str:
-        return fact_text(self._environment.fact("python.abi_tag"), "")
+        return fact_text(self._environment.fact("python.abi_tag"), "") or self._implied[1]
 
     @cached_property
     def _platform(self) -> str:
-        return fact_text(self._environment.fact("host.platform"), _LINUX)
+        usual = _ARM_LINUX if names_arm(self._lines) else _LINUX
+        return fact_text(self._environment.fact("host.platform"), usual)
 
     @cached_property
     def _is_linux(self) -> bool:

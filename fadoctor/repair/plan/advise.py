@@ -154,7 +154,10 @@ def answer_of(plan: Plan) -> Fix:
 def _step(action: Action, *, windows: bool) -> Step:
     kind = StepKind.UNINSTALL if action.kind is ActionKind.UNINSTALL else StepKind.INSTALL
     options = tuple(word for word in action.argv if word in INSTALL_OPTIONS)
-    text = command(kind, action.requirements, options, action.index, windows=windows)
+    index, beside = action.index, options
+    if index and "--index-url" not in action.argv:  # what is configured stays in use beside it
+        index, beside = "", ("--extra-index-url", index, *options)
+    text = command(kind, action.requirements, beside, index, windows=windows)
     before = "".join(f"{name}={value} " for name, value in action.env.items())
     return Step(kind, before + text, action.requirements, action.index, options)
 

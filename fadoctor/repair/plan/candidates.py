@@ -5,6 +5,7 @@ Candidates bring the facts that they would give; whether those fit together is f
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,7 +14,7 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import PACKAGES, TORCH, TRITON, XFORMERS
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
@@ -62,7 +63,7 @@ class Candidates:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
         here = version_part(text_of(environment, "torch.version"), "base")
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
-        found = [_at_distance(choice, here) for choice in fitting]
+        found = [self._at_distance(choice, here) for choice in fitting]
         return tuple(sorted(found, key=lambda choice: (choice.distance, choice.age)))
 
     def torch_like(self, environment: Environment) -> Choice | None:
@@ -73,6 +74,27 @@ class Candidates:
             if isinstance(same, Known) and same.value == build and choice.version == version:
                 return choice
         return None
+
+    @cached_property
+    def _minors(self) -> dict[str | None, int]:
+        """The minor releases of torch, oldest first, each with its place."""
+        rows = self.tables["torch-releases"].rows
+        found = {
+            version_part(version, "minor") for row in rows for version in cell_words(row["version"])
+        }
+        return {minor: at for at, minor in enumerate(sorted(filter(None, found), key=version_key))}
+
+    def _at_distance(self, choice: Choice, here: str | None) -> Choice:
+        """Return a torch with how far it is from the one that is here: a patch is nearest.
+
+        What was made for 2.7.0 was tested with nothing as new as 2.11.
+        """
+        if here is not None and version_part(choice.version, "base") == here:
+            return msgspec.structs.replace(choice, distance=1)
+        minors = [version_part(each, "minor") for each in (choice.version, here or "")]
+        places = [self._minors[minor] for minor in minors if minor in self._minors]
+        steps = abs(places[0] - places[1]) if len(places) == len(minors) else 1
+        return msgspec.structs.replace(choice, distance=2 + steps)
 
     def _torch_builds(self, platform: str, python: str) -> list[Choice]:
         releases = {
@@ -120,9 +142,11 @@ class Candidates:
 
         On Windows torch requires none, and PyPI's has no file: there it is triton-windows. On ARM
         not all builds for CUDA require one: beside a release of torch that was there `before`, it
-        is the one that this release requires on x86.
+        is the one that this release requires on x86. A text holds no metadata: the table serves.
         """
         wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
+        if not wanted and isinstance(environment.fact("torch.requires"), Absent):
+            wanted = self._triton_of_table(environment)
         if before is not None and not wanted:
             wanted = self._triton_of_release(environment, before)
         on_windows = text_of(environment, "host.platform") == WINDOWS and not wanted
@@ -143,6 +167,19 @@ class Candidates:
             found.sort(key=lambda choice: version_key(choice.version), reverse=True)
             self._triton[asked] = tuple(found)
         return self._triton.get(asked, ())
+
+    def _triton_of_table(self, environment: Environment) -> str:
+        """Return the triton that the release of a torch for CUDA requires by its table."""
+        torch = version_part(text_of(environment, "torch.version"), "base")
+        platform, python = text_of(environment, "host.platform"), python_of(environment)
+        if not torch or not text_of(environment, "torch.cuda"):
+            return ""
+        rows = (
+            torch_requires(row, platform, python)
+            for row in self.tables["torch-releases"].rows
+            if platform in cell_words(row["platform"]) and torch in cell_words(row["version"])
+        )
+        return next(rows, {}).get(TRITON, "")
 
     def _triton_of_release(self, environment: Environment, before: Environment) -> str:
         """Return what a torch for CUDA on ARM, of a release that stays, requires on x86."""
@@ -208,14 +245,3 @@ def _triton(version: str, row: Row, name: str = PACKAGES[TRITON][0]) -> Choice:
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
     return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"{name}=={version}", facts=facts)
-
-
-def _at_distance(choice: Choice, here: str | None) -> Choice:
-    """Return a torch with how far it is from the one that is here: a patch is nearer than a minor.
-
-    What was made for 2.7.0 was tested with nothing as new as 2.11.
-    """
-    same = (here is not None and version_part(choice.version, part) == version_part(here, part)
-            for part in ("base", "minor"))  # fmt: skip
-    distance = next((far for far, is_so in enumerate(same, 1) if is_so), 3)
-    return msgspec.structs.replace(choice, distance=distance)

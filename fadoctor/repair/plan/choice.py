@@ -45,7 +45,8 @@ class Choice(msgspec.Struct, frozen=True):
     age: int = 0
     """How many known releases are newer."""
     distance: int = 0
-    """For torch: 1 another build of the same release, 2 of the same minor release, 3 of another."""
+    """For torch: 1 another build of the same release, 2 of the same minor release, 3 of the next or
+    the last one, 4 of one more."""
     env: dict[str, str] = {}
     """Variables that an installation needs."""
     brings: dict[str, str] = {}

@@ -22,13 +22,15 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     lowered: int = 0
     """Frameworks that go back to an older release."""
     torch: int = 0
-    """1 for another build of the same release, 2 for another release."""
+    """1 for another build of the same release, 2 for another release; a framework that is compiled
+    for one torch counts as much, as either may be what was moved."""
     removed: int = 0
     """Packages that are gone."""
     warnings: int = 0
     """Rules that find a warning."""
     far: int = 0
-    """Whether torch comes from another minor release: what is there was tested with its own."""
+    """Whether torch comes from another minor release: what is there was tested with its own. A
+    framework that is compiled for one torch counts as much."""
     changed: int = 0
     """Distributions that are replaced or removed; what is new costs by its age."""
     builds: int = 0
@@ -39,6 +41,9 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     """Whether attention comes from the Hub when a program first asks for it."""
     unproved: int = 0
     """Wishes of which it is not known whether the files have code for the GPU."""
+    steps: int = 0
+    """Minor releases of torch between the one that is here and the one that comes, where nobody
+    asked for anything: the nearest one is the least change."""
     ages: tuple[int, ...] = ()
     """For each package how many releases are newer than the chosen one, in the order of packages;
     of the same length in all costs that are compared."""

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.judging.engine.evaluate import Judgement
 from fadoctor.model.environment import Environment
 from fadoctor.model.finding import Severity
+from fadoctor.model.packages import COMPILED_BESIDE, TORCH
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.cost import Cost
@@ -68,15 +69,16 @@ class Costs:
             bound.missed,
             bound.lost,
             bound.lowered + problem.lowers(choice),
-            bound.torch + min(choice.distance, _OTHER_RELEASE),
+            bound.torch + self._foundation(choice),
             bound.removed + (choice.kind is ChoiceKind.REMOVE),
             bound.warnings,
-            bound.far + (choice.distance > _OTHER_RELEASE),
+            bound.far + self._is_far(choice),
             bound.changed + (choice.package in self.problem.there),
             bound.builds + (choice.kind is ChoiceKind.BUILD),
             bound.community + (choice.kind is ChoiceKind.COMMUNITY),
             bound.hub + opens_route(choice, self.problem.there),
             bound.unproved,
+            bound.steps + self._steps(choice),
             (*bound.ages[:place], choice.age, *bound.ages[place + 1 :]),
             bound.added + (choice.package not in self.problem.there),
         )
@@ -90,7 +92,6 @@ class Costs:
         kinds = [choice.kind for choice in changes]
         replaced = sum(choice.package in problem.there for choice in changes)
         missed, unproved = self._missed(node)
-        distance = state["torch"].distance if "torch" in state else 0
         hub = sum(opens_route(choice, problem.there) for choice in changes)
         is_excused = partial(self._is_excused, node, verdicts)
         return Cost(
@@ -100,18 +101,37 @@ class Costs:
             missed=missed,
             lost=sum(outlook.lost for outlook in node.outlooks.values()),
             lowered=sum(map(problem.lowers, changes)),
-            torch=min(distance, _OTHER_RELEASE),
+            torch=sum(map(self._foundation, changes)),
             removed=kinds.count(ChoiceKind.REMOVE),
             warnings=failures(node.telling, Severity.WARNING, is_excused),
-            far=distance > _OTHER_RELEASE,
+            far=sum(map(self._is_far, changes)),
             changed=replaced,
             builds=kinds.count(ChoiceKind.BUILD),
             community=kinds.count(ChoiceKind.COMMUNITY),
             hub=hub,
             unproved=unproved,
+            steps=sum(map(self._steps, changes)),
             ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
             added=len(changes) - replaced,
         )
+
+    def _foundation(self, choice: Choice) -> int:
+        """Return what it costs that a choice moves torch, or what is compiled for one torch."""
+        if choice.package == TORCH:
+            return min(choice.distance, _OTHER_RELEASE)
+        return _OTHER_RELEASE * self._moves_what_is_compiled(choice)
+
+    def _is_far(self, choice: Choice) -> bool:
+        """Return whether a choice moves torch by more than a patch, or what is compiled for one."""
+        return choice.distance > _OTHER_RELEASE or self._moves_what_is_compiled(choice)
+
+    def _moves_what_is_compiled(self, choice: Choice) -> bool:
+        return choice.package in COMPILED_BESIDE and choice.package in self.problem.there
+
+    def _steps(self, choice: Choice) -> int:
+        """Return how many minor releases of torch a choice goes on or back, if nobody asked."""
+        is_far = choice.distance > _OTHER_RELEASE and not self.problem.wishes.asked
+        return choice.distance - _OTHER_RELEASE if is_far else 0
 
     def _is_excused(self, node: PartialState, verdicts: list[Verdict], each: Judgement) -> bool:
         """Return whether what fails on one GPU works, or may come to work, on another."""

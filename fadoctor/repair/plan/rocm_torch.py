@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_text, fact_words
+from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
@@ -17,11 +18,11 @@ from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.offers import newest_in
 from fadoctor.repair.plan.released import accepts, is_there, mapping_of, released
 from fadoctor.repair.plan.releases import python_of
-from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.plan.wheel_facts import known, text_of
 from fadoctor.sources.targets.rocm import rocm_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fadoctor.knowledge.matrix.query import Rows
     from fadoctor.model.environment import Environment
@@ -36,11 +37,19 @@ _COMES_ALONG = Unknown("torch for ROCm installs its own", AFTER)
 def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice, ...]:
     """Return the torch for AMD's GPUs that findings or wishes ask for, with its companions.
 
-    None where nothing asks for one, or no table has a build with code for every GPU.
+    None where nothing asks for one, or no table has a build with code for every GPU. Beside a torch
+    that stays those come that findings are about.
     """
-    if TORCH in problem.wishes.kept or not problem.is_foreign:
+    if not problem.is_foreign:
         return ()
+    findings = tuple(findings)
     found = next(_of_fixes(findings), None)
+    if found is None and (label := label_of(text_of(problem.environment, "torch.version"))):
+        torch = version_part(text_of(problem.environment, "torch.version"), "base") or ""
+        wrong = {each.subject for each in findings if each.severity is not Severity.NOTE}
+        return tuple(_beside(problem, torch, label, wrong))
+    if TORCH in problem.wishes.kept:
+        return ()
     if found is None and TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH):
         found = _newest(problem)
     if found is None or not _has_file(problem, found[0]):
@@ -102,11 +111,19 @@ def _choices(problem: Problem, version: str, label: str) -> Iterator[Choice]:
         return
     yield _torch(problem, f"{version}+{label}", index)
     yield from _asked_along(problem, version)
-    beside = _companions(problem, version)
+    there = {name for name in BESIDE_TORCH if is_there(problem.environment, name)}
+    yield from _beside(problem, version, label, there.union(problem.wishes.asked))
+
+
+def _beside(
+    problem: Problem, version: str, label: str, wanted: Collection[str]
+) -> Iterator[Choice]:
+    """Yield what was published beside a release of torch, of the build for the same ROCm."""
+    index, beside = problem.session.candidates.indexes.of(label), _companions(problem, version)
     for package in BESIDE_TORCH:
         cell = beside.cell(package)
-        wanted = is_there(problem.environment, package) or package in problem.wishes.asked
-        if wanted and package not in problem.wishes.kept and isinstance(cell, Known):
+        is_open = package in wanted and package not in problem.wishes.kept
+        if index and is_open and isinstance(cell, Known):
             own = problem.session.candidates.listed.published_with(package, str(cell.value))
             full = f"{cell.value}+{label}" if own == version else str(cell.value)
             if fact_text(problem.environment.fact(f"{package}.version"), "") != full:

@@ -78,7 +78,8 @@ def lines_of(
     over = OverImage()
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
-        is_line = whole or not _is_brought(environment, name)
+        is_brought = _is_brought(environment, name)
+        is_line = whole or not is_brought
         if not places and wanted and is_line:
             unnamed.append((wanted, index))
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
@@ -87,7 +88,7 @@ def lines_of(
         for place in places:
             file = files.get(place.file)
             if file is None or file.is_locked:
-                edits.append(_command(place, file, name, wanted))
+                edits += _in_lock(place, file, (name, wanted), is_brought=is_brought)
                 continue
             lines = texts[place.file]
             if over.take(lines[place.line - 1], file.kind, place, (wanted, index)):
@@ -195,16 +196,24 @@ def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) ->
     return [Edit(name, text=f"{name}: name {wanted}, too") for name in list(files)[:1]]
 
 
-def _command(place: Place, file: _File | None, name: str, wanted: str) -> Edit:
-    """Return the command of the tool that a lock belongs to."""
+def _in_lock(
+    place: Place, file: _File | None, change: tuple[str, str], *, is_brought: bool
+) -> list[Edit]:
+    """Return the command of the tool that a lock belongs to.
+
+    It removes by itself what no package requires any more.
+    """
+    name, wanted = change
     kind = file.kind if file is not None else PurePath(place.file).name
     base = _LOCKS.get(kind, _COMPILED if kind == KIND else ())
+    if base and not wanted and is_brought:
+        return []
     if not base or not wanted:
-        return Edit(place.file, text=_by_hand(place, name, wanted))
+        return [Edit(place.file, text=_by_hand(place, name, wanted))]
     text = f"{place.file} is a lock: it is not edited, its tool writes it"
     if " @ " in wanted:
         text += "; first name a file by its URL in the project's own list of dependencies"
-    return Edit(place.file, command=(*base, wanted), text=text)
+    return [Edit(place.file, command=(*base, wanted), text=text)]
 
 
 def _by_hand(place: Place, name: str, wanted: str) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NAME = PACKAGES[FLASH_ATTN][0]
 PREBUILT = "flash_attn.wheel.prebuilt"
 _PYTHON = "python.abi_tag"
+_ABI = "torch.cxx11_abi"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
 _TABLES = "matrix flash-attn-wheels"
@@ -78,21 +79,35 @@ class Prebuilt:
         return found | _label(file) | self._inside(there, file, FETCHED)
 
     def _for_no_file(self, environment: Environment, version: str) -> dict[str, Fact]:
-        """Return that there is no file: of ROCm, or of no Python where nobody knows which it is.
+        """Return that there is no file: of ROCm, or for nothing that it may be where that is open.
 
         `version`: "" where a file would not be taken.
         """
         if text_of(environment, "torch.build") == "rocm":
             return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)}
-        if not version or not isinstance(environment.fact(_PYTHON), Unknown):
-            return {}
-        for python in self._pythons:
-            facts = {**environment.facts, _PYTHON: Known(python, _TABLES)}
+        open_ = self._open(environment) if version else []
+        for facts in open_:
             wanted = wanted_of(msgspec.structs.replace(environment, facts=facts))
             found = self._judged(version, wanted)[0].get(PREBUILT) if wanted else None
             if not (isinstance(found, Known) and found.value is False):
                 return {}
-        return {PREBUILT: Known(value=False, source=_TABLES)}
+        return {PREBUILT: Known(value=False, source=_TABLES)} if open_ else {}
+
+    def _open(self, environment: Environment) -> list[dict[str, Fact]]:
+        """Return all that a torch may be of which Python or C++ ABI are not known, if any.
+
+        Conda builds torch itself: setup.py asks for a file for its release all the same.
+        """
+        several: list[dict[str, Fact]] = [{**environment.facts}]
+        if isinstance(environment.fact(_PYTHON), Unknown):
+            several = [{**each, _PYTHON: Known(tag, _TABLES)} for each in several
+                       for tag in self._pythons]  # fmt: skip
+        if text_of(environment, "torch.installer") == "conda":
+            several = [{**each, "torch.build": Known("pypi", _TABLES)} for each in several]
+        if isinstance(environment.fact(_ABI), Unknown):
+            several = [{**each, _ABI: Known(is_new, _TABLES)} for each in several
+                       for is_new in (False, True)]  # fmt: skip
+        return several if several != [{**environment.facts}] else []
 
     @cached_property
     def _pythons(self) -> tuple[str, ...]:

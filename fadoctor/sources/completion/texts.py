@@ -34,13 +34,14 @@ _WINDOWS = compiled(
     r"|\bin windows\b(?! of)|windows ?(?:\u7cfb\u7edf|\u73af\u5883|\u4e0b|\u4e0a|\u306e|\u7248)"
     r"|\b\w{2,40}\.exe\b|\u6574\u5408\u5305|\bWinError \d|\bMSVC\b"
     r"|(?i:\bcomfy(?:ui)? portable|\bportable comfy|embedded python:\W{1,4}true)"
+    r"|\bDLL [Ll]oad failed"
 )
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
-                  "win1", "win 1", "Win1", "Win 1")  # fmt: skip
+                  "DLL ", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
 _WSL = compiled(r"\bWSL ?2?\b")
-_SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.")
+_SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
 # GB200, GH200: of small letters
 _OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")

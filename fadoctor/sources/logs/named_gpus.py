@@ -36,6 +36,9 @@ _TIMES = compiled(
 )
 # on a T4 | my P40 | two L4
 _HAD = compiled(r"(?i)\b(?:my|an?|our|two|four|dual|single|old|\d ?x) $")
+# my Strix Halo (gfx1151), AMD APU (gfx1150, Radeon 890M): one in a line, where lists hold several
+_GFX = compiled(r"(?<=\w) \((?P<gfx>gfx(?:9[0-9a-f]{2}|1\d{3}))(?=[),;])")
+_ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
@@ -44,7 +47,10 @@ def named_gpus(
     line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
 ) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    for found, names in _named_gpus(line.text):
+    gpus = tuple(_named_gpus(line.text))
+    if not gpus and (found := _GFX.search(line.text)):
+        yield from ((claim, found.span()) for claim in _gfx(found["gfx"], line))
+    for found, names in gpus:
         if not models:
             models |= gpus_by_key(tables)
         gpu = next((models[key] for name in names if (key := key_of(name)) in models), None)
@@ -73,6 +79,12 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(AMD_APU.finditer(text), MOST):
         if not found["small"] or "GPU" in text:
             yield found, tuple(f"{kind}{found['name']}" for kind in _OF_AMD)
+
+
+def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
+    if {each.group() for each in islice(_ANY_GFX.finditer(line.text), MOST)} == {gfx}:
+        yield Claim("gpu[0].vendor", "amd", line.number, TOOL)
+        yield Claim("gpu[0].gfx", gfx, line.number, TOOL)
 
 
 def _many(times: re.Match[str]) -> int:

@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.model.packages import FLASH_ATTN, TORCH
+from fadoctor.sources.manifests.combine import CONDA_FIRST
 from fadoctor.sources.manifests.lock_graph import needs_on
 from fadoctor.sources.manifests.planned_torch import is_conda, torch_facts
 from fadoctor.sources.manifests.requirement_text import file_of
@@ -112,6 +113,8 @@ def _installed_version(package: str, planned: Planned) -> str:
 def _installer(planned: Planned, source: str) -> Fact:
     if is_conda(planned):
         return Known("conda", source)
+    if planned.kind == CONDA_FIRST:
+        return Known("pip", source)
     if planned.kind == "uv.lock":
         return Known("uv", source)
     return Unknown("pip, or another installer", source)

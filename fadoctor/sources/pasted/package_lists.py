@@ -72,6 +72,10 @@ _FOLDED = compiled(
     r"Name: (?P<name>[A-Za-z0-9][\w.-]{0,100}) {1,4}Version: (?P<version>\d[\w.+!-]{0,80})"
 )
 _SHOWN = compiled(r"Version: (?P<version>\d[\w.+!-]{0,80})")
+# $ pip show torch | grep Version
+_GREPPED = compiled(
+    r"\bpip3? show (?P<name>[A-Za-z0-9][\w.-]{0,100}) ?\|[^\n]{0,60}(?i:version)\W{0,4}$"
+)
 _CUT = compiled(
     r"\s{0,8}(?:\.{3}|…|\[\.{3}\]|\(.{0,20}(?:truncated|omitted|cut).{0,20}\))\s{0,4}",
     re.IGNORECASE,
@@ -98,7 +102,7 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
         elif folded := _FOLDED.match(text):
             yield Claim(f"package:{folded['name']}", folded["version"], line.number, "pip show")
-        elif name := _NAME.fullmatch(text):
+        elif name := _NAME.fullmatch(text) or _GREPPED.search(text):
             shown = name["name"]
         elif shown and (version_line := _SHOWN.fullmatch(text)):
             yield Claim(f"package:{shown}", version_line["version"], line.number, "pip show")

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 TOOL = "what Python answered"
 
-# >>> text | In [3]: text | $ python -c "text" | (venv) C:\x> python3 -c "text" | !python -c 'text'
+# >>> text | In [3]: text | $ uv run python -c "text" | C:\x> python3 -c "text" | !python -c 'text'
 _PROMPT = compiled(
-    r"\s{0,8}(?:>>>|In ?\[\d{0,4}\]:|!|(?:[^\n]{0,120}[$#%>]\s)?\s{0,4}[\w./\\-]{0,80}"
+    r"\s{0,8}(?:>>>|In ?\[\d{0,4}\]:|!|(?:[^\n]{0,120}[$#%>]\s)?\s{0,4}"
+    r"(?:(?:uv|poetry|pixi|pdm|pipenv) run (?:-{1,2}[\w=-]{1,40} ){0,3}"
+    r"|(?:srun|conda run|docker (?:run|exec)|apptainer exec) [^\n]{0,200}? )?[\w./\\-]{0,80}"
     r"python(?:3(?:\.\d{1,2})?)?(?:\.exe)?\s{1,4}-[a-zA-Z]{0,3}c)\s{0,4}(?P<asked>[^\n]{3,600})"
 )
 _OUT = compiled(r"\s{0,8}(?:Out ?\[\d{0,4}\]:)?\s{0,8}")

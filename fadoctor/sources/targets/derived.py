@@ -86,7 +86,7 @@ def derive_requirements(
     """Return the environment with what of some packages' requirements and pairs is not met."""
     found = unmet_requirements(environment.facts, matrix, packages)
     known = [package for package in packages if package in PACKAGES]
-    found |= pair_facts(environment.facts, matrix, known)
+    found |= pair_facts(environment.facts, matrix, known, is_state=True)
     found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)
     return _with(environment, found | other_python(environment.facts, known))
 

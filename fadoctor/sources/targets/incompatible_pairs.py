@@ -27,14 +27,19 @@ _LACKS_NAMES = "It imports names that the others have only in those releases."
 
 
 def pair_facts(
-    facts: Mapping[str, Fact], matrix: Matrix, packages: Collection[str]
+    facts: Mapping[str, Fact], matrix: Matrix, packages: Collection[str], *, is_state: bool = False
 ) -> dict[str, Fact]:
-    """Return with what of the installed packages each of some does not go."""
-    installed = facts.get("packages.installed")
+    """Return with what of the installed packages each of some does not go.
+
+    `is_state`: these are facts of a plan's state. There a name that is missing breaks a
+    requirement, and what has to follow comes later: only those that were told before stay.
+    """
     found: dict[str, Fact] = {}
     for package in packages:
         if isinstance(facts.get(f"{package}.version"), (Known, Unknown)):
-            told = _of_package(package, installed, facts, matrix)
+            was_told = isinstance(facts.get(f"{package}.pair_told"), Known)
+            tables = _tables(facts) if was_told or not is_state else (TABLE,)
+            told = _of_package(package, facts, matrix, tables)
             found |= {f"{package}.{name}": fact for name, fact in told.items()}
     return found
 
@@ -71,23 +76,24 @@ def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ..
 
 
 def _of_package(
-    package: str, installed: Fact | None, facts: Mapping[str, Fact], matrix: Matrix
+    package: str, facts: Mapping[str, Fact], matrix: Matrix, tables: Collection[str]
 ) -> dict[str, Fact]:
     none: dict[str, Fact] = dict.fromkeys(PAIRED, Absent(f"{_SOURCE}: none"))
     named = facts.get(f"{package}.distribution")
     distribution = named if isinstance(named, Known) else Known(PACKAGES[package][0], package)
-    tables = [
-        t for t in _tables(facts) if Index.of(matrix.tables[t]).names(str(distribution.value))
-    ]
+    tables = [t for t in tables if Index.of(matrix.tables[t]).names(str(distribution.value))]
     if not tables:
         return none
     version = facts[f"{package}.version"]
+    is_listed = TABLE in tables
     if isinstance(version, Unknown):
-        return dict.fromkeys(PAIRED, version)
+        return dict.fromkeys(PAIRED, version) if is_listed else none
+    installed = facts.get("packages.installed")
     there = _mapping(installed)
     if there is None:
         unread = installed or Unknown("it was not read", package)
-        none, there = dict.fromkeys(PAIRED, unread), _mapping(facts.get(_NAMED)) or {}
+        none = dict.fromkeys(PAIRED, unread) if is_listed else none
+        there = _mapping(facts.get(_NAMED)) or {}
     told: dict[str, str] = {}
     why: list[str] = []
     for table in tables:

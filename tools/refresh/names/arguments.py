@@ -19,7 +19,7 @@ _OWN = frozenset({"self", "cls"})
 _NEUTRAL = frozenset({"object", "Generic", "ABC", "Protocol"})
 """Bases that take no argument, and ask for none."""
 _TOLD = re.compile(
-    r"Accelerator|\w*(?:Trainer|Config|Configuration|Arguments|Plugin|Kwargs)|[a-z]\w*"
+    r"Accelerator|\w*(?:Trainer|Config|Configuration|Arguments|Args|Params|Plugin|Kwargs)|[a-z]\w*"
 )
 _CALLED = frozenset({"Accelerator"})
 """Classes whose methods are read as well: other packages call them by name."""

@@ -45,3 +45,19 @@ def test_an_argument_becomes_an_option_or_a_line_where_the_log_has_one(
 def test_a_switch_of_yaml_becomes_what_the_log_has(line: str, text: str) -> None:
     fix = Fix("a", "A", Safety.SAFE, (Step(StepKind.SETTING, "tf32: false"),))
     assert [step.text for step in as_the_log_writes(fix, [line]).steps] == [text]
+
+
+@pytest.mark.parametrize(
+    ("line", "texts"),
+    [
+        ("TrainingArguments(bf16=True)", ["fp16=True", "bf16=False"]),
+        ("train.py --bf16 True", ["--fp16 True", "--bf16 False"]),
+        ("bf16: true", ["fp16: true", "bf16: false"]),
+    ],
+)
+def test_a_switch_that_the_log_lacks_has_the_form_of_its_neighbour(
+    line: str, texts: list[str]
+) -> None:
+    steps = tuple(Step(StepKind.SETTING, text) for text in ("fp16: true", "bf16: false"))
+    fix = as_the_log_writes(Fix("a", "A", Safety.SAFE, steps), [line])
+    assert [step.text for step in fix.steps] == texts

@@ -309,8 +309,8 @@ def test_comfyui_is_told_in_its_own_words(knowledge: Knowledge) -> None:
 @pytest.mark.parametrize(
     ("frames", "title"),
     [
-        (("transformers/a.py", "vllm/platforms/cuda.py"), "Install the build of vllm for"),
-        (("sgl_kernel/__init__.py", "torch/_ops.py"), "Install the build of sglang-kernel for"),
+        (("transformers/a.py", "vllm/platforms/cuda.py"), "Install vLLM with a torch of its own"),
+        (("sgl_kernel/__init__.py", "torch/_ops.py"), "Install SGLang with a torch of its own"),
         (
             ("transformers/a.py", "flash_attn/flash_attn_interface.py"),
             "Install the flash-attn wheel",
@@ -379,7 +379,7 @@ def test_a_program_that_is_not_named_has_options_of_its_own(knowledge: Knowledge
     assert explained(knowledge, error).findings[0].fixes[0].steps[0].text == OWN_OPTIONS
     named = explained(knowledge, f"text-generation-inference on a T4\n{error}").findings[0]
     assert OWN_OPTIONS not in [step.text for step in named.fixes[0].steps]
-    assert "USE_FLASH_ATTENTION=false" in named.fixes[0].steps[0].text
+    assert any("USE_FLASH_ATTENTION=false" in step.text for step in named.fixes[0].steps)
 
 
 def test_what_a_program_proposes_twice_was_not_tried_either(knowledge: Knowledge) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.explain.shown_places import shown_places
+from fadoctor.judging.explain.shown_places import names_arm, shown_abi, shown_places
 from fadoctor.model.fact import Absent, Known
 
 LIBCUDA = "\tlibcuda.so.1 (libc6,x86-64) => /lib64/libcuda.so.1"
@@ -59,3 +59,23 @@ def test_the_toolkit_of_torch_is_chosen(lines: tuple[str, ...], cuda: str, folde
 )
 def test_what_is_shown_is_found(name: str, lines: tuple[str, ...], found: str) -> None:
     assert shown(name, *lines) == found
+
+
+@pytest.mark.parametrize(
+    ("symbol", "is_new"),
+    [
+        ("_ZN3c105ErrorC2ENS_14SourceLocationESs", True),
+        ("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs", True),
+        ("_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_stringIcSt11char_traits", False),
+        ("_ZN3c104cuda9SetDeviceEi", None),
+        ("PyUnicode_AsUTF8", None),
+    ],
+)
+def test_the_symbol_that_torch_lacks_shows_its_abi(symbol: str, *, is_new: bool | None) -> None:
+    assert shown_abi([f"ImportError: a.so: undefined symbol: {symbol}"]) is is_new
+
+
+def test_a_file_for_arm_does_not_make_the_machine_one() -> None:
+    assert names_arm(["uname -m: aarch64"])
+    assert names_arm(["on our GH200"])
+    assert not names_arm(["flash_attn-2.8.3+cu128torch2.9-cp312-cp312-linux_aarch64.whl"])

@@ -37,6 +37,21 @@ DECIDED = {
         "pip install https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3.post1/"
         "flash_attn-2.8.3.post1%2Bcu12torch2.5cxx11abiFALSE-cp312-cp312-linux_x86_64.whl"
     ),
+    # torch has the other ABI than that of the file that was installed
+    "File flash_attn-2.6.3+cu123torch2.4cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n"
+    "ImportError: /usr/local/lib/python3.10/dist-packages/flash_attn_2_cuda.so: undefined symbol: "
+    "_ZN3c105ErrorC2ENS_14SourceLocationESs": (
+        "pip install --no-deps --force-reinstall https://github.com/Dao-AILab/flash-attention/"
+        "releases/download/v2.8.3.post1/"
+        "flash_attn-2.8.3.post1%2Bcu12torch2.4cxx11abiTRUE-cp310-cp310-linux_x86_64.whl"
+    ),
+    # setup.py names the file that it looks for by the torch and the Python that are there
+    "Guessing wheel URL:  https://github.com/Dao-AILab/flash-attention/releases/download/v2.7.4/"
+    "flash_attn-2.7.4+cu12torch2.6cxx11abiFALSE-cp311-cp311-win_amd64.whl\n"
+    "Precompiled wheel not found. Building from source...": (
+        f"pip install https://github.com/mjun0812/{_FILES}v0.4.19/"
+        "flash_attn-2.8.3%2Bcu124torch2.6-cp311-cp311-win_amd64.whl"
+    ),
     # torch as the file says that an installer chose for another system
     "error: A URL dependency is incompatible with the current platform: https://x.org/"
     "flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl\n"
@@ -55,6 +70,14 @@ def _steps(text: str, knowledge: Knowledge) -> list[str]:
 @pytest.mark.parametrize("text", DECIDED)
 def test_the_file_is_named_that_a_text_decides_on(knowledge: Knowledge, text: str) -> None:
     assert _steps(text, knowledge)[0] == DECIDED[text]
+
+
+def test_a_file_goes_before_what_makes_a_build_possible(knowledge: Knowledge) -> None:
+    text = (
+        "pip install flash-attn\nPython 3.10.12\ntorch 2.4.0+cu121\nRuntimeError: FlashAttention "
+        "is only supported on CUDA 11.7 and above.  Note: make sure nvcc has a supported version"
+    )
+    assert "flash_attn-2.8.3.post1%2Bcu12torch2.4" in _steps(text, knowledge)[0]
 
 
 LEFT = {

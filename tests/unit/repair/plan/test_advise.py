@@ -43,6 +43,14 @@ def test_the_answer_of_the_planner_stands_first() -> None:
     )
 
 
+def test_the_index_of_torch_stands_beside_the_own_one_where_others_come_along() -> None:
+    """PyTorch's index has no flash-attn, nor most of what that requires."""
+    plan = make_plan(golden("linux-5090-torch26"), session(), PlannerRequest())
+    [step] = answer_of(plan).steps
+    assert " --extra-index-url https://download.pytorch.org/whl/cu128 " in step.text
+    assert "--index-url" not in step.text.split()
+
+
 def test_check_and_fix_agree_where_nothing_can_be_compiled() -> None:
     """flash-attn for torch 2.8 under torch 2.15: reinstalling would remove it and then fail."""
     host = {"torch__version": "2.15.0", "torch__cuda": "13.0", "torch__requires": {}}

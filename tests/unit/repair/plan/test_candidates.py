@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.knowledge.matrix.query import Matrix, cell_words
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.packages import BESIDE_TORCH
 from fadoctor.repair.plan.candidates import Candidates
 from fadoctor.repair.plan.choice import ChoiceKind
@@ -23,6 +23,8 @@ def test_torch_builds_are_nearest_first_then_newest() -> None:
     found = session().candidates.torch(HEALTHY)
     assert [choice.distance for choice in found] == sorted(choice.distance for choice in found)
     assert {c.version.partition("+")[0] for c in found if c.distance == 1} == {"2.8.0"}
+    assert {choice.distance for choice in found if choice.version == "2.9.1"} == {3}
+    assert {choice.distance for choice in found if choice.version == "2.10.0"} == {4}
     others = [choice.age for choice in found if choice.distance == 3]
     assert others == sorted(others)
 
@@ -174,3 +176,12 @@ def test_the_tables_of_what_goes_with_a_torch_agree() -> None:
                 for version in cell_words(each["version"])
             }
             assert accepts(listed[str(row[package])], str(row["torch"])), (row, package)
+
+
+def test_where_no_metadata_was_read_the_table_says_which_triton_torch_requires() -> None:
+    candidates = session().candidates
+    unread = golden("linux-a100-healthy", torch__requires=None)
+    told = msgspec.structs.replace(unread, facts={**unread.facts, "torch.requires": Absent("text")})
+    assert [choice.version for choice in candidates.triton(told)] == ["3.4.0"]
+    without_cuda = {**told.facts, "torch.cuda": Absent("a build for the CPU")}
+    assert not candidates.triton(msgspec.structs.replace(told, facts=without_cuda))

@@ -58,6 +58,19 @@ def test_a_torch_without_code_for_the_gpu_moves_with_its_triton_and_wheel() -> N
     assert "torch-arch-unsupported" in first.findings
 
 
+def test_the_nearest_torch_with_code_for_the_gpu_comes_not_the_newest() -> None:
+    assert changed(plan(golden(BLACKWELL)))["torch"] == "2.7.1+cu128"  # of 2.6.0
+
+
+def test_a_torch_that_was_moved_from_under_what_is_compiled_for_it_goes_back() -> None:
+    """Another vLLM would be as large a step, and more of what is beside it would follow."""
+    needs = {"torch": "==2.7.1", "compressed-tensors": "==0.10.2", "xgrammar": "==0.1.21"}
+    here = with_package(without(golden(HEALTHY), "flash_attn"), "vllm", "0.10.0", needs)
+    here = with_package(here, "compressed_tensors", "0.10.2")
+    here = with_package(here, "xgrammar", "0.1.21")
+    assert changed(plan(here)).keys() == {"torch", "triton", "sympy"}
+
+
 def test_what_the_gpu_cannot_do_is_removed_with_its_settings() -> None:
     found = plan(golden(VOLTA))
     assert changed(found) == {"flash-attn": ""}

@@ -100,7 +100,18 @@ def test_what_a_pinned_release_requires_bounds_the_others() -> None:
 
 def test_a_range_is_told_as_a_range() -> None:
     """The plan said datasets 2.16.0, and the command took 4.0.0: the lowest that it admits."""
-    found = plan(start("empty", H100, "3.11"), want=("llamafactory",))
+    before = start("torch 2.6 with vision and audio", H100, "3.11")
+    installed = dict(before.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
+    facts = {
+        "packages.installed": {**installed, "verl": "0.9.1", "ray": "2.30.0"},
+        "requirer.count": 1,
+        "requirer[0].distribution": "verl",
+        "requirer[0].version": "0.9.1",
+        "requirer[0].requires": {"ray": ">=2.41.0,<3"},
+    }
+    known = {name: fact_of(value) for name, value in facts.items()}
+    there = msgspec.structs.replace(before, facts={**before.facts, **known})
+    found = plan(derive(there, session().matrix))
     [action] = [each for each in found.actions if each.kind is ActionKind.INSTALL]
     ranges = {item for item in action.requirements if "==" not in item and " @ " not in item}
     told = {change.distribution + change.after for change in found.changes}

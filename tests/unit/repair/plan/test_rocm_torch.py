@@ -48,6 +48,29 @@ def test_a_torch_for_cuda_gives_way_to_the_same_one_for_rocm(gfx: str) -> None:
     assert "nvidia-" not in words
 
 
+@pytest.mark.parametrize(
+    ("keep", "comes"), [((), {"torchvision": "0.22.1+rocm6.3"}), (("torchvision",), {})]
+)
+def test_what_is_for_another_torch_for_rocm_follows_the_one_that_stays(
+    keep: tuple[str, ...], comes: dict[str, str]
+) -> None:
+    there = on_amd("torch 2.6 with vision and audio", MI300X)
+    facts = {**there.facts, "torch.cuda": Absent("test")}
+    versions = {
+        "torch": "2.7.1+rocm6.3", "torchvision": "0.21.0+rocm6.3", "torchaudio": "2.7.1+rocm6.3",
+        "triton": "3.3.1",
+    }  # fmt: skip
+    for name, version in versions.items():
+        facts[f"{name}.version"] = Known(version, "test")
+        facts[f"{name}.requires"] = Known({}, "test")
+    facts["torchvision.requires"] = Known({"torch": "==2.6.0"}, "test")
+    rocm = {"torch.build": "rocm", "torch.hip": "6.3.0", "triton.distribution": "triton-rocm"}
+    facts |= {name: Known(value, "test") for name, value in rocm.items()}
+    facts["packages.installed"] = Known(versions, "test")
+    here = derive(msgspec.structs.replace(there, facts=facts), session().matrix)
+    assert changed(plan(here, keep=keep)) == comes
+
+
 def test_from_nothing_the_newest_with_code_for_the_gpu_comes() -> None:
     made = plan(on_amd("empty", MI300X), want=("torch", "torchvision"))
     torch, vision = (changed(made)[name] for name in ("torch", "torchvision"))

@@ -113,6 +113,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
         community=kinds.count(ChoiceKind.COMMUNITY),
         hub=hub,
         unproved=unproved,
+        steps=0 if made.wishes.asked else max(state["torch"].distance - 2, 0),
         ages=tuple(choice.age for choice in chosen),
         added=len(changes) - replaced + len(found.followers) - found.replaced,
     )

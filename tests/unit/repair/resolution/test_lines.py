@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fadoctor.model.environment import Environment, Target
@@ -166,6 +167,12 @@ def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:
     found = lines_of(plan, Environment("0", plan.target, {}, places=places), [lock])
     assert found.rewrites == ()
     assert found.edits[0].command == ("uv", "lock", "--upgrade-package", "torch==2.6.0")
+    gone = Action(ActionKind.UNINSTALL, "gone", requirements=("nvidia-nccl-cu13",))
+    both = msgspec.structs.replace(plan, actions=(*plan.actions, gone))
+    places["packages.installed.nvidia-nccl-cu13"] = (Place(lock, 9, 1),)
+    facts: dict[str, Fact] = {"torch.requires": Known({"nvidia-nccl-cu13": "==2.28.9"}, lock)}
+    found = lines_of(both, Environment("0", plan.target, facts, places=places), [lock])
+    assert len(found.edits) == 1  # the tool removes what no package requires any more
 
 
 def test_what_a_tool_has_written_is_no_file_to_edit(tmp_path: Path) -> None:

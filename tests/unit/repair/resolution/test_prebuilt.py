@@ -13,7 +13,9 @@ from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import foresee_planned
+from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.sources.targets.overlay import apply_overlays
+from tests.unit.judging.engine.builders import UNREAD, environment
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.resolution.test_judge import findings, judged, on
 from tests.unit.sources.manifests.test_environment import OFFICIAL, planned
@@ -227,3 +229,18 @@ def test_of_an_unknown_python_it_is_told_where_none_has_a_file(
     found = findings(judged(tmp_path, text, "A100", "580.65"))
     assert ("build-nvcc-missing" in found) is is_told
     assert ("prebuilt-wheel-missing" in found) is is_told
+
+
+@pytest.mark.parametrize(("release", "has_none"), [("2.8.3", True), ("2.7.4.post1", False)])
+def test_for_a_torch_of_conda_it_is_told_where_neither_abi_has_a_file(
+    release: str, *, has_none: bool
+) -> None:
+    facts = {
+        "torch.version": "2.3.1", "torch.build": "other", "torch.installer": "conda",
+        "torch.cuda": "12.1", "torch.cxx11_abi": UNREAD, "python.abi_tag": "cp310",
+        "host.platform": "linux_x86_64", "flash_attn.version": release,
+    }  # fmt: skip
+    there = environment(facts)
+    found = Prebuilt(session().matrix).facts(there, there.facts, "")
+    none = Known(value=False, source="matrix flash-attn-wheels")
+    assert found == ({"flash_attn.wheel.prebuilt": none} if has_none else {})

@@ -85,6 +85,8 @@ def test_a_platform_is_assumed_only_where_none_is_named() -> None:
         ("torch 2.6.0, I run it on windows", "windows"),
         ("torch 2.6.0 under win 11", "windows"),
         ("python_embeded has torch 2.6.0", "windows"),
+        ("torch 2.6.0: DLL load failed while importing flash_attn_2_cuda", "windows"),
+        ("torch 2.6.0 loads a DLL by wine", "linux"),
         ("torch 2.6.0 with sliding windows", "linux"),
         ("torch 2.6.0 runs in windows here", "windows"),
         ("torch 2.6.0 computes in windows of 4096 tokens", "linux"),
@@ -173,6 +175,7 @@ UNMET = LIST.format("2.9.1") + "trl          0.28.0\nunsloth      2026.2.1\n"
         ("trl 0.13.0\naccelerate 0.25.0\n", {"trl": "accelerate"}),
         ("llamafactory 0.9.3\ntrl 0.19.1\n", {"llamafactory": "trl"}),
         ("diffusers 0.35.1\nhuggingface-hub 0.25.2\n", {"diffusers": "huggingface-hub"}),
+        ("verl 0.6.0\ntensordict 0.11.0\n", {"verl": "tensordict"}),
         # what is not named may be there all the same
         ("trl 0.13.0\naccelerate 1.7.0\n", {}),
         # an extra is not what an installer looks at

@@ -73,6 +73,8 @@ LINES = [
     ("GPU: AMD Radeon 780M Graphics", {"gpu[0].gfx": "gfx1103", "gpu[0].vendor": "amd"}),
     ("on a Strix Halo with 128 GB", {"gpu[0].gfx": "gfx1151"}),
     ("a laptop with Radeon 780M and more", {"gpu[0].gfx": None}),
+    ("an AMD APU (gfx1150, Radeon 890M) ran it", {"gpu[0].gfx": "gfx1150", "gpu[0].vendor": "amd"}),
+    ("--offload-arch=gfx1100 (hipcc)", {"gpu[0].gfx": None}),
     ("2x T4s and GPU driver 525.105, no root",
      {"gpu[1].compute_capability": "7.5", "driver.version": "525.105"}),
     ("显卡驱动版本是535.104", {"driver.version": "535.104"}),

@@ -45,6 +45,7 @@ def planned(
         (folder / str(index)).mkdir(exist_ok=True)
         name = "uv.lock" if text.startswith("version =") else "requirements.txt"
         name = "Dockerfile" if text.startswith("FROM ") else name
+        name = "environment.yml" if text.startswith("channels:") else name
         (folder / str(index) / name).write_text(text)
         manifests.append(read_manifest(str(folder / str(index) / name)))
     facts = HOST | {name.replace("__", "."): value for name, value in host.items()}
@@ -132,6 +133,15 @@ def test_what_sglang_requires_is_told(tmp_path: Path) -> None:
         assert value(asked, "sglang.requires") == {"torch": "==2.7.1", "transformers": "==4.52.3"}
     other = planned(tmp_path, "sglang[blackwell]==0.4.7\ntorch==2.9.1\n")
     assert value(other, "sglang.requires") == "?"
+
+
+def test_beside_conda_pip_installs(tmp_path: Path) -> None:
+    """What requires another torch than conda's was compiled for PyPI's, which pip puts over it."""
+    text = (
+        "channels: [conda-forge]\ndependencies:\n  - pytorch=2.4.1\n  - pip:\n    - vllm==0.6.3\n"
+    )
+    found = planned(tmp_path, text)
+    assert (value(found, "torch.installer"), value(found, "vllm.installer")) == ("conda", "pip")
 
 
 def test_what_sglang_brings_beside_that_is_not_called_absent(tmp_path: Path) -> None:

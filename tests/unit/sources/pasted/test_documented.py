@@ -190,8 +190,14 @@ def test_the_table_names_no_other_tool() -> None:
         (f"[2026-11-22 10:00:00,123] [INFO] [real_accelerator.py:222] set\n{samples.DEEPSPEED}",
          {"deepspeed.version": "0.15.1"}),
         ("Name: flash_attn Version: 2.8.3\n", {"flash_attn.version": "2.8.3"}),
+        ('PS C:\\x> uv run python -c "import torch; print(torch.__version__)"\n2.9.1+cpu\n',
+         {"torch.version": "2.9.1+cpu"}),
+        ('docker run --rm img python3 -c "import torch; print(torch.__version__)"\n2.6.0+cu124\n',
+         {"torch.version": "2.6.0+cu124"}),
+        ("$ pip show torch | grep Version\nVersion: 2.6.0\n", {"torch.version": "2.6.0"}),
     ],
-    ids=["vllm", "rocm", "1.13", "accelerate", "a logger before it", "folded"],
+    ids=["vllm", "rocm", "1.13", "accelerate", "a logger before it", "folded",
+         "uv run", "docker run", "grep"],
 )  # fmt: skip
 def test_other_releases_of_the_tools(text: str, facts: dict[str, str]) -> None:
     found = read_report(text.encode(), "sample").facts

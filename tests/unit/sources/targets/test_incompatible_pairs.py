@@ -109,3 +109,15 @@ def test_a_release_that_imports_what_another_no_longer_has(
     other = found["trl.pair_other"]
     assert (other.value if isinstance(other, Known) else None) == expected
     assert "trl" in paired_with(("transformers",), MATRIX)
+
+
+def test_in_a_plan_a_missing_name_breaks_a_requirement_and_is_no_pair() -> None:
+    """With what had to follow still to come, each state looked unfit, and the search was lost."""
+    facts = {"peft.version": "0.17.1", "peft.distribution": "peft",
+             "packages.installed": {"transformers": "5.17.0"}}  # fmt: skip
+    before = environment(facts).facts
+    assert isinstance(pair_facts(before, MATRIX, ("peft",))["peft.pair_told"], Known)
+    state = pair_facts(before, MATRIX, ("peft",), is_state=True)
+    assert isinstance(state["peft.pair_told"], Absent)
+    told = {**before, "peft.pair_told": Known({"transformers": "(5.16.0)"}, "before")}
+    assert isinstance(pair_facts(told, MATRIX, ("peft",), is_state=True)["peft.pair_told"], Known)
