@@ -40,12 +40,13 @@ HELPERS = (
     "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
     "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
     "kernels", "huggingface-hub", "sympy", "tensordict", "safetensors", "mistral-common",
+    "hf-xet",
 )  # fmt: skip
 """Packages of the table ``helper-releases``."""
 
 DECLARED = (
-    "accelerate", "axolotl", "compressed-tensors", "datasets", "diffusers", "kernels",
-    "llamafactory", "lmdeploy", "ms-swift", "numba", "openrlhf", "optimum", "peft",
+    "accelerate", "axolotl", "compressed-tensors", "datasets", "diffusers", "huggingface-hub",
+    "kernels", "llamafactory", "lmdeploy", "ms-swift", "numba", "openrlhf", "optimum", "peft",
     "sentence-transformers", "sglang", "tokenizers", "torch", "transformers", "trl", "unsloth",
     "unsloth-zoo", "verl", "vllm",
 )  # fmt: skip

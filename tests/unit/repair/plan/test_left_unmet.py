@@ -70,3 +70,14 @@ def test_what_it_compares_at_import_is_mended_though_its_metadata_do_not_ask_for
     found = planned("diffusers", "0.35.2", {"huggingface-hub": ">=0.34.0"}, peft="0.13.2")
     assert found.keys() == {"peft"}
     assert is_older(found["peft"].removeprefix(">="), "0.17.0") is False
+
+
+def test_what_the_hub_library_needs_newer_is_named_where_it_is_there() -> None:
+    """An installer moved it unnamed: hf-xet 1.1.2 became 1.8.0 with another huggingface-hub."""
+    needs = {"huggingface-hub": ">=0.34.0,<1.0"}
+    both: dict[str, Any] = {"huggingface-hub": "0.32.3", "hf-xet": "1.1.2"}
+    found = planned("diffusers", "0.35.2", needs, **both)
+    assert found["huggingface-hub"].startswith("0.3")
+    assert found["hf-xet"] == "1.8.0"
+    del both["hf-xet"]
+    assert "hf-xet" not in planned("diffusers", "0.35.2", needs, **both)
