@@ -41,7 +41,7 @@ _WORDS = (
     "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
-    "(you have ", "(found version ", "already satisfied", "detected cuda version",
+    "(you have ", "required but found ", "(found version ", "already satisfied", "detected cuda version",
     "-openai:v", "lmsysorg/",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
