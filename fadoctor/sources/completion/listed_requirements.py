@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
 from fadoctor.model.fact import Fact, Known, Unknown, fact_text
-from fadoctor.model.packages import COMPANIONS, PACKAGES, TORCH
+from fadoctor.model.packages import COMPANIONS, PACKAGES, STACK, TORCH
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.probes.requires import marker_target
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 _SOURCE = "the tables of releases"
+
+_EVERY_TORCH = frozenset({"filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"})
+"""What every torch since 2.1 requires on every platform."""
+
+_OF_TABLES, _WINDOWS = "linux_x86_64", "win_amd64"
 
 
 def requirement_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
@@ -57,12 +62,33 @@ def _declared(
     """Return what tables say that a release requires here, of what the text names.
 
     Somebody may have shortened a list, and conda calls some by other names: that something is not
-    in it says little.
+    in it says little. A list that is whole lacks what is not installed: of that the stack counts,
+    on the platform that the tables are about, and what Windows has under another name.
     """
     platform = _text(facts, "host.platform")
     told = on_platform(distribution, version, platform, matrix)
-    there = _mapping(facts.get(NAMED))
-    return {name: specifier for name, specifier in told.items() if name in there}
+    there, is_whole = _mapping(facts.get(NAMED)), _is_whole(facts)
+    lacked = STACK if is_whole and platform == _OF_TABLES else frozenset()
+    found = {n: specifier for n, specifier in told.items() if n in there or n in lacked}
+    on_windows = _on_windows(distribution, matrix) if is_whole and platform == _WINDOWS else ()
+    return dict.fromkeys(on_windows, "") | found
+
+
+def _is_whole(facts: Mapping[str, Fact]) -> bool:
+    """Return whether a list of pip names torch, and all that each torch requires.
+
+    Whoever shortens a list leaves such small packages out first.
+    """
+    is_listed = isinstance(facts.get("packages.installed"), Known)
+    is_of_pip = _text(facts, "torch.installer") == "pip"
+    return is_listed and is_of_pip and _mapping(facts.get(NAMED)).keys() >= _EVERY_TORCH
+
+
+def _on_windows(distribution: str, matrix: Matrix) -> tuple[str, ...]:
+    """Return what a distribution requires on Windows under a name of its own."""
+    keys = {"package": Known(distribution, "asked")}
+    name = matrix.find("undeclared-requirements", keys).cell("windows")
+    return (str(name.value),) if isinstance(name, Known) else ()
 
 
 def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

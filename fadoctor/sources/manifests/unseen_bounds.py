@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
@@ -20,6 +21,8 @@ NEVER, WHERE_BOUNDED, BY_TABLES = "never", "where-bounded", "by-tables"
 """What table ``may-bound`` says of a package."""
 
 _LOWER = (">=", ">", "!=")
+# ==2.1.*, which conda writes as =2.1
+_MINOR = re.compile(r"==(\d{1,2}\.\d{1,3})\.\*")
 _SHOWN = 3
 
 
@@ -41,13 +44,21 @@ def bounded_facts(
         others = [name for name in names if name != planned.name]
         if planned.name == NUMPY:
             others = [n for n, p in combined.packages.items() if n != NUMPY and who.bounds_numpy(p)]
-        if others or is_conda(planned):
+        ends = _ends(planned.specifier) if planned.name == NUMPY else ()
+        if others or is_conda(planned) or (ends and who.is_unlisted(planned)):
             more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             why = f", and {', '.join(others[:_SHOWN])}{more} may bound it" if others else ""
             reason = f"an installer decides: {planned.name}{planned.specifier}{why}"
             name = f"{package_of(planned.name)}.version"
-            found[name] = Unknown(printable(reason), printable(planned.source))
+            words = planned.specifier.removeprefix("==") if ends else ""
+            found[name] = Unknown(printable(reason), printable(planned.source), ends, words)
     return found
+
+
+def _ends(specifier: str) -> tuple[str, ...]:
+    """Return the ends of the releases that a file admits, where it names all of one minor."""
+    minor = _MINOR.fullmatch(specifier)
+    return (f"{minor[1]}.0", f"{minor[1]}.999") if minor else ()
 
 
 def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
@@ -92,7 +103,7 @@ class _Bounding:
 
     def _may(self, planned: Planned) -> bool:
         if planned.name in self.releases and planned.name != NUMPY:
-            return self._is_unlisted(planned)
+            return self.is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:
             return bool(planned.version or planned.url or planned.open) or has_end(
@@ -114,7 +125,7 @@ class _Bounding:
         allowed, version = parse_specifier(str(releases)), parse_version(planned.version)
         return version is None or allowed is None or not allowed.contains(version)
 
-    def _is_unlisted(self, planned: Planned) -> bool:
+    def is_unlisted(self, planned: Planned) -> bool:
         """Return whether a package with a list of releases comes as one that is not in it."""
         if planned.url or planned.open:
             return True

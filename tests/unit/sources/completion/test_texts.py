@@ -206,3 +206,33 @@ def test_a_name_that_ends_in_anothers_is_not_that_one() -> None:
     assert not isinstance(found.fact("torch.version"), Known)
     bullet = fact("-torch 2.6.0 on Linux", "torch.version")
     assert isinstance(bullet, Known)
+
+
+WHOLE = (
+    "Package Version\n------- -------\ntorch 2.8.0+cu126\nfilelock 3.20.0\nfsspec 2025.9.0\n"
+    "jinja2 3.1.6\nnetworkx 3.6\nsympy 1.14.0\ntyping-extensions 4.15.0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("platform", "text", "asker", "missing"),
+    [
+        ("win_amd64", WHOLE + "unsloth 2025.11.6\n", "unsloth", {"triton-windows"}),
+        ("linux_x86_64", WHOLE + "unsloth 2025.11.6\n", "unsloth", {"accelerate", "peft"}),
+        ("linux_x86_64", WHOLE + "peft 0.18.0\n", "peft", {"accelerate", "transformers"}),
+        # the tables say what is required on Linux
+        ("win_amd64", WHOLE + "peft 0.18.0\n", "peft", set()),
+        # what torch requires was left out of it: others may have been, too
+        ("win_amd64", WHOLE.replace("sympy", "six") + "unsloth 2025.11.6\n", "unsloth", set()),
+        ("linux_x86_64", WHOLE.replace("sympy", "six") + "peft 0.18.0\n", "peft", set()),
+        ("linux_x86_64", WHOLE + "...\npeft 0.18.0\n", "peft", set()),
+    ],
+)  # fmt: skip
+def test_a_whole_list_lacks_what_its_packages_require_of_the_stack(
+    platform: str, text: str, asker: str, missing: set[str]
+) -> None:
+    read = read_text(text.encode(), "paste", shipped(), machine=assumed_machine(platform))
+    told = derive(read, matrix()).fact(f"{asker}.missing")
+    found = set(told.value) if isinstance(told, Known) else set()  # type: ignore[arg-type] # names
+    apart = {"triton-windows", "accelerate", "peft"} if asker == "unsloth" else found
+    assert found & apart == missing

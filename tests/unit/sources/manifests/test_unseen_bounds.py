@@ -102,3 +102,23 @@ def test_what_may_bound_numpy(tmp_path: Path, text: str, who: str) -> None:
     assert isinstance(fact, Unknown)
     assert ("numpy" in found.ranges) == (not who)
     assert not who or fact.reason == f"an installer decides: numpy, and {who} may bound it"
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("torch==2.2.2\nnumpy==2.1.*\n", ("2.1.0", "2.1.999")),  # of which no table has a release
+        ("torch==2.2.2\nscipy\nnumpy==1.26.*\n", ("1.26.0", "1.26.999")),
+        ("torch==2.2.2\nscipy\nnumpy==2.*\n", ()),
+        ("torch==2.2.2\nscipy\nnumpy>=2.1\n", ()),
+        ("scipy\ntransformers==4.50.*\n", ()),  # a rule may speak of one release between
+    ],
+)
+def test_a_minor_release_of_numpy_has_two_ends(
+    tmp_path: Path, text: str, ends: tuple[str, ...]
+) -> None:
+    found = planned(tmp_path, text)
+    package = "numpy" if "numpy" in text else "transformers"
+    fact = found.fact(f"{package}.version")
+    assert isinstance(fact, Unknown)
+    assert fact.among == ends
