@@ -31,6 +31,7 @@ LINES = {
     "invoke": "InvokeAI 6.2 on Linux",
     "onetrainer-windows": r"D:\OneTrainer\venv\src\mgds",
     "fooocus-portable": "Fooocus: Windows portable package 2.5.0",
+    "framepack-one-click": "FramePack stops at Start Generation without an error",
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
