@@ -55,6 +55,8 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
          {"torch": "==2.7.1", "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8", **BESIDE}),
         ("docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
          {"torch": "==2.7.1", "torch.cuda": "12.8", **BESIDE}),
+        ("pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime",
+         {"torch": "==2.0.1", "torch.cuda": "11.7"}),
         ("nvidia/cuda:12.4.1-devel-ubuntu22.04",
          {"toolkit.nvcc.version": "12.4", "host.glibc": "2.35"}),
         ("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04",
