@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.diagnose import is_without_stack
-from fadoctor.model.fact import Known
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.domain import is_of_another_vendor
@@ -36,6 +38,7 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
         yield "the packages that are hidden were not read: run fadoctor again afterwards"
     yield from _beyond_tables(problem, solution, proof)
     yield from instead_notes(problem, proof)
+    yield from _compiled(problem, solution)
     for choice in solution.changes:
         made_by = problem.environment.fact(f"{choice.package}.installer")
         if isinstance(made_by, Known) and made_by.value == "conda":
@@ -64,6 +67,36 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
     elif proof.missed and problem.gpus and problem.has_no_index:
         where = problem.platform
         yield f"PyTorch's index may have builds of torch for {where} that the tables do not list"
+
+
+def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say which release has a prebuilt wheel, where the one that files name is compiled.
+
+    To compile it may be meant: nothing is changed unasked.
+    """
+    environment = problem.environment
+    is_found = environment.facts.get("flash_attn.wheel.prebuilt")
+    moves = any(choice.package in (FLASH_ATTN, TORCH) for choice in solution.changes)
+    if moves or not isinstance(is_found, Known) or is_found.value:
+        return
+    torch, cuda, abi, python, platform = (
+        fact_text(environment.fact(name), "").lower()
+        for name in ("torch.version", "torch.cuda", "torch.cxx11_abi", "python.abi_tag",
+                     "host.platform")
+    )  # fmt: skip
+    keys = {
+        "torch": version_part(torch, "minor"), "cuda": version_part(cuda, "major"), "abi": abi,
+        "python": python, "platform": platform,
+    }  # fmt: skip
+    asked = {key: Known(value or "", "asked") for key, value in keys.items()}
+    found = problem.session.matrix.find("flash-attn-for-torch", asked).cell("version")
+    here = fact_text(environment.fact(f"{FLASH_ATTN}.version"), "")
+    if isinstance(found, Known) and found.value != here:
+        name = PACKAGES[FLASH_ATTN][0]
+        yield (
+            f"{f'{name} {here}'.rstrip()} has no prebuilt wheel for this torch, so it is compiled; "
+            f"{found.value} has one: `--want {name}` plans it"
+        )
 
 
 def unseen_notes(

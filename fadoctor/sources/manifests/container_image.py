@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.packages import SGLANG, TORCH, VLLM
+from fadoctor.model.packages import BESIDE_TORCH, SGLANG, TORCH, VLLM
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _REFERENCE = re.compile(
     r"(?:(?:registry\.hub\.)?docker\.io/)?(?:library/)?(?P<image>[a-z0-9][a-z0-9./_:-]{0,200}?)"
     r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?P<digest>@sha256:[0-9a-f]{8,64})?"
 )
+_OF_INDEX = (TORCH, *BESIDE_TORCH)
 _FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
 
 
@@ -51,6 +52,8 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
             said = {key: value for key, value in match.groupdict().items() if value}
             nvcc = row.get("nvcc")
             has_nvcc = nvcc if isinstance(nvcc, bool) else None
+            if row.get("beside_torch") is True:
+                said |= _beside(said.get(TORCH, ""), tables)
             return msgspec.structs.replace(_said(cells | said, place, tables), has_nvcc=has_nvcc)
     return ImageContents()
 
@@ -67,8 +70,8 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         rows = tables["torch-indexes"].rows
         index = next((str(row["index"]) for row in rows if row["build"] == build), "")
     requirements = [
-        Requirement(name, place, f"=={parts[name]}", index=index if name == TORCH else "")
-        for name in (TORCH, VLLM, SGLANG)
+        Requirement(name, place, f"=={parts[name]}", index=index if name in _OF_INDEX else "")
+        for name in (*_OF_INDEX, VLLM, SGLANG)
         if name in parts
     ]
     python = parts.get("python")
@@ -76,3 +79,11 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
     return ImageContents(
         tuple(requirements), facts, Setting(exact, place) if python else None, is_known=True
     )
+
+
+def _beside(torch: str, tables: Mapping[str, Table]) -> dict[str, str]:
+    """Return the torchvision and the torchaudio of a release of torch."""
+    for row in tables["torch-companions"].rows:
+        if row[TORCH] == torch:
+            return {name: str(row[name]) for name in BESIDE_TORCH if name in row}
+    return {}

@@ -7,7 +7,7 @@ import pytest
 
 from fadoctor.model.fact import Absent, Known, Unknown
 from tests.states.starts import start
-from tests.unit.repair.plan.problems import plan
+from tests.unit.repair.plan.problems import golden, plan
 
 GPU = ("NVIDIA GeForce RTX 4090", "8.9", "580.65.06")
 
@@ -140,3 +140,24 @@ def test_an_own_build_of_torch_is_asked_for_its_abi(build: str, count: int) -> N
     assert len(notes) == count
     for note in notes[1:]:
         assert f"cxx11abi{'TRUE' if 'prints True' in note else 'FALSE'}-cp311" in note
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_said"),
+    [
+        ({"flash_attn__version": "2.7.4.post1", "flash_attn__wheel__prebuilt": False}, True),
+        ({"flash_attn__version": "2.7.4.post1"}, False),
+        ({"flash_attn__wheel__prebuilt": True}, False),
+        ({"flash_attn__wheel__prebuilt": False, "python__abi_tag": "cp38"}, False),
+    ],
+)
+def test_what_is_compiled_where_another_release_has_a_wheel_is_named(
+    changes: dict[str, object], *, is_said: bool
+) -> None:
+    """Without isolation to compile it may be meant, so that nothing was said of it at all."""
+    told = [note for note in plan(golden("linux-a100-healthy", **changes)).notes if "wheel" in note]
+    assert bool(told) == is_said
+    assert all(
+        "flash-attn 2.7.4.post1 has no prebuilt wheel" in each and "2.8.3.post1 has one" in each
+        for each in told
+    )

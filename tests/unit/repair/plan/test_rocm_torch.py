@@ -134,9 +134,26 @@ def test_a_triton_for_rocm_that_loses_its_files_goes_with_the_other() -> None:
 
 
 def test_what_stays_for_cuda_beside_a_torch_for_rocm_is_said() -> None:
-    """No known problem remained, with a vLLM that cannot use the GPU."""
-    more = {"vllm.version": "0.8.5", "xformers.version": "0.0.29.post3"}
+    """No known problem remained, with an xformers that cannot use the GPU."""
+    more = {"xformers.version": "0.0.29.post3"}
     made = plan(on_amd("torch 2.6 with vision and audio", MI300X, **more))
     assert changed(made)["torch"].startswith("2.6.0+rocm")
-    told = [text for text in made.proof.unknown if text.startswith(("vllm 0.8.5", "xformers 0.0"))]
-    assert len(told) == 2
+    assert [text for text in made.proof.unknown if text.startswith("xformers 0.0")]
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        ({"vllm.version": "0.8.5"}, "vllm/vllm-openai-rocm"),
+        ({"vllm.version": "0.8.5+cu121", "xformers.version": "0.0.29.post3"}, "vllm-openai-rocm"),
+        ({"sglang.version": "0.4.6"}, "image of lmsysorg/sglang with rocm"),
+    ],
+)
+def test_beneath_a_server_for_cuda_no_torch_is_installed(server: dict[str, str], says: str) -> None:
+    """Gigabytes of torch came for a vLLM that could not use the GPU with it either."""
+    made = plan(on_amd("torch 2.6 with vision and audio", MI300X, **server))
+    assert made.changes == ()
+    told = [action for action in made.actions if "torch-other-vendor" in action.findings]
+    assert [action.kind for action in told] == [ActionKind.ADVICE]
+    assert says in told[0].text
+    assert not any("whl/rocm" in action.text for action in made.actions)

@@ -67,7 +67,10 @@ def test_a_container_brings_its_image() -> None:
         "spec:\n  containers:\n  - image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\n"
         "    command: [bash, -c]\n    args:\n    - pip install flash-attn==2.7.3 && python a.py\n"
     )
-    assert asked(manifest) == {"torch": ("==2.6.0", 3), "flash-attn": ("==2.7.3", 6)}
+    assert asked(manifest) == {
+        "torch": ("==2.6.0", 3), "torchvision": ("==0.21.0", 3), "torchaudio": ("==2.6.0", 3),
+        "flash-attn": ("==2.7.3", 6),
+    }  # fmt: skip
     assert manifest.image is not None
 
 

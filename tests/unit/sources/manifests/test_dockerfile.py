@@ -17,18 +17,21 @@ if TYPE_CHECKING:
 
 PYTORCH = "FROM pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel\n"
 CU128 = "https://download.pytorch.org/whl/cu128"
+BESIDE = {"torchvision": "==0.22.1", "torchaudio": "==2.7.1"}
+"""What the image has beside its torch 2.7.1."""
 
 
 def test_the_last_stage_with_what_it_is_built_from() -> None:
     manifest = read(sample("Dockerfile"))
     assert wanted(manifest) == {
         "torch": "==2.6.0", "transformers": ">=4.51", "flash-attn": "==2.8.3", "trl": "",
-        "xformers": "==0.0.31", "peft": "==0.15.0",
+        "xformers": "==0.0.31", "peft": "==0.15.0", **BESIDE,
     }  # fmt: skip
     found = by_name(manifest)
     assert found["transformers"].place == Place("Dockerfile", 10, 7)
     assert found["trl"].place == Place("Dockerfile", 18, 13)
     assert found["torch"].index == "https://download.pytorch.org/whl/cu124"
+    assert found["torchvision"].index == CU128
     assert found["xformers"].index == CU128
     assert manifest.image is not None
     assert manifest.image.value == "pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel"
@@ -49,9 +52,11 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     ("reference", "expected"),
     [
         ("pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel",
-         {"torch": "==2.7.1", "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8"}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8", **BESIDE}),
         ("docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
-         {"torch": "==2.7.1", "torch.cuda": "12.8"}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8", **BESIDE}),
+        ("pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime",
+         {"torch": "==2.0.1", "torch.cuda": "11.7"}),
         ("nvidia/cuda:12.4.1-devel-ubuntu22.04",
          {"toolkit.nvcc.version": "12.4", "host.glibc": "2.35"}),
         ("nvidia/cuda:12.4.1-cudnn-devel-ubuntu22.04",
@@ -159,7 +164,7 @@ def test_images_without_packages_of_their_own(reference: str, *, is_known: bool)
     ],
 )  # fmt: skip
 def test_what_commands_install(lines: str, expected: dict[str, str]) -> None:
-    assert wanted(read(given(PYTORCH + lines + "\n"))) == expected
+    assert wanted(read(given(PYTORCH + lines + "\n"))) == BESIDE | expected
 
 
 def test_an_argument_before_the_first_stage_must_be_named_again() -> None:
@@ -276,7 +281,7 @@ def test_a_fault_names_line_and_instruction(text: str, problem: str) -> None:
 )
 def test_what_cannot_be_followed_is_noted(line: str) -> None:
     manifest = read(given(PYTORCH + line + "\n"))
-    assert wanted(manifest) == {"torch": "==2.7.1"}
+    assert wanted(manifest) == {"torch": "==2.7.1"} | BESIDE
     assert manifest.notes
     assert manifest.notes[0].startswith("given:")
 
