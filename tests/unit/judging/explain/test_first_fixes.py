@@ -25,6 +25,7 @@ TEXTS: dict[str, list[str]] = yaml.safe_load(
 )
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("wanted", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts]
 )
