@@ -105,8 +105,15 @@ def _contradictions(plan: Plan) -> Iterator[str]:
                 yield f"{name} is installed, and a note says: {note}"
 
 
+SERVERS = frozenset({"vllm", "sglang"})
+"""What is compiled for one torch, and weighs like it where a plan chooses."""
+
+
 def needless_torch(plan: Plan, kept: Plan) -> str:
-    """Return that torch moves, though a plan that keeps it repairs as much at no more cost."""
+    """Return that torch moves, though a plan that keeps it repairs as much at no more cost.
+
+    A server is compiled for one torch: to move it instead costs as much.
+    """
     moved = {change.distribution: change for change in plan.changes}
     removed, gone = ({c.distribution for c in each.changes if not c.after} for each in (plan, kept))
     if "torch" not in moved or not moved["torch"].after or not kept.proof.clean:
@@ -114,7 +121,8 @@ def needless_torch(plan: Plan, kept: Plan) -> str:
     is_good = kept.outcome in (PlanOutcome.REPAIRS, PlanOutcome.NOTHING)
     lowered = [c for c in kept.changes if c.distribution in FRAMEWORKS and _is_lowered(c)]
     steps = {action.kind for action in kept.actions}
-    if not is_good or not gone <= removed or lowered or ActionKind.BUILD in steps:
+    servers = {c.distribution for c in kept.changes if c.distribution in SERVERS} - moved.keys()
+    if not is_good or not gone <= removed or lowered or servers or ActionKind.BUILD in steps:
         return ""
     if {*kept.proof.unknown} - {*plan.proof.unknown}:
         return ""

@@ -132,6 +132,8 @@ def test_a_plan_repairs_a_pair_that_the_table_knows() -> None:
     facts = {**base.facts, **{name: Known(value, "test") for name, value in given.items()}}
     facts |= pair_facts(facts, session().matrix, ("trl",))
     plan = make_plan(msgspec.structs.replace(base, facts=facts), session(), PlannerRequest())
-    assert ("trl", "1.10.0", "1.16.0") in [
-        (change.distribution, change.before, change.after) for change in plan.changes
-    ]
+    # vLLM 0.31 loads CUDA 13, which this driver lacks: with 0.19.1 trl 1.10 matches
+    moved = {change.distribution: change.after for change in plan.changes}
+    assert moved["vllm"] == "0.19.1"
+    assert "trl" not in moved
+    assert plan.proof.errors == ()
