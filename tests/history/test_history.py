@@ -67,6 +67,7 @@ def test_a_gpu_has_the_same_verdicts_alone_and_among_others(
         assert (verdict.predicted, verdict.because) == (other.predicted, other.because)
 
 
+@pytest.mark.long
 def test_a_backend_has_all_dtypes_on_all_gpus_or_no_row(releases: Mapping[str, Cells]) -> None:
     for found in releases.values():
         for backend in {key[0] for key in found}:

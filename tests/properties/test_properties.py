@@ -228,6 +228,7 @@ def failing(report: Report) -> set[str]:
     return own | {rule_id for finding in report.findings for rule_id in finding.consequences}
 
 
+@pytest.mark.long
 def test_the_environments_are_of_many_kinds() -> None:
     """A generator that makes only healthy environments would prove nothing."""
     failed = {rule.id for rule, case in cases() if case.expect.outcome is Outcome.FAIL}

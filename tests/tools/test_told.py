@@ -75,6 +75,7 @@ def drawn(dice: random.Random) -> Classes:
     return {name: family.seen(name) for name in bodies}
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.usefixtures("_small_families")
 @pytest.mark.parametrize("number", range(150))
 def test_whoever_says_it_it_is_so(number: int) -> None:
