@@ -55,6 +55,11 @@ def fact_words(fact: Fact) -> tuple[str, ...]:
     return fact.value if isinstance(fact, Known) and isinstance(fact.value, tuple) else ()
 
 
+def fact_mapping(fact: Fact | None) -> dict[str, str]:
+    """Return the entries of a Known fact that is a mapping; none of any other."""
+    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
+
+
 def printable(text: str, limit: int = SOURCE_LIMIT) -> str:
     """Return text from outside as one harmless line of at most `limit` characters.
 

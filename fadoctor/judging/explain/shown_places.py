@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.explain.situations import LINE, LINES
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.sources.logs.ends import ends_of
@@ -11,12 +12,6 @@ from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-ENDS = 800
-"""Lines at the beginning and at the end of a log that are searched."""
-
-LINE = 400
-"""Characters of a line that are searched."""
 
 # /usr/local/cuda-12.4 | C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.4
 _VERSIONED = compiled(
@@ -83,7 +78,7 @@ def shown_places(lines: Sequence[str], cuda: str) -> dict[str, Fact]:
 
     `cuda`: that of torch, "" where it is not known.
     """
-    texts = [line[:LINE] for line in ends_of(lines, ENDS)]
+    texts = [line[:LINE] for line in ends_of(lines, LINES)]
     return {
         "log.toolkit": _fact(_toolkit(texts, cuda), "toolkit that fits torch"),
         "log.libcuda": _fact(_only(_libcudas(texts)), "one libcuda.so.1"),

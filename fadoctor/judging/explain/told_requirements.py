@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.operators import does_satisfy
 from fadoctor.judging.explain.line_cause import line_cause
-from fadoctor.model.fact import Absent, Fact, Known, Value
+from fadoctor.model.fact import Absent, Fact, Known, Value, fact_mapping
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import (
     BYSTANDERS,
@@ -128,7 +128,7 @@ def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFac
                 said.setdefault(f"{key}.distribution", Known(distribution, source))
         key = package_of(each.package)
         if key and each.range:
-            required = dict(_mapping(said.get(f"{key}.requires")))
+            required = dict(fact_mapping(said.get(f"{key}.requires")))
             said[f"{key}.requires"] = Known({**required, each.needs: each.range}, source)
     environment = facts.environment
     known = environment.facts
@@ -167,10 +167,6 @@ def _unmet(told: Iterable[Told], matrix: Matrix) -> dict[str, Fact]:
 
 _NOT_ASKED = ("unmet_checked", "unmet_why", "unmet_stake", "missing")
 """What tables say of unmet requirements beside that, for which an installer's line is no source."""
-
-
-def _mapping(fact: Fact | None) -> dict[str, str]:
-    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
 
 
 def told_causes(

@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.errors import ApplyError
-from fadoctor.model.fact import Known, printable
+from fadoctor.model.fact import Known, fact_mapping, printable
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.processes.command import Command, Ending, Result, child_environment
 from fadoctor.processes.run import NO_TRACES
@@ -136,8 +136,7 @@ def _reason(result: Result) -> str:
 
 def _refuse_unchanged(action: Action, plan: Plan, environment: Environment) -> None:
     """Refuse to go on where a step ended well and did not do what it was for."""
-    fact = environment.fact("packages.installed")
-    there = fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
+    there = fact_mapping(environment.fact("packages.installed"))
     if action.kind is ActionKind.UNINSTALL:
         left = [name for name in action.requirements if name in there]
         if left:
@@ -159,8 +158,7 @@ def _same(one: str, other: str) -> bool:
 
 def _freeze(environment: Environment) -> tuple[str, ...]:
     """Return every distribution, with the address that it came from where that is recorded."""
-    fact = environment.fact("packages.installed")
-    there = fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
+    there = fact_mapping(environment.fact("packages.installed"))
     origins = {}
     for name, found in environment.facts.items():
         package, _, noun = name.partition(".")

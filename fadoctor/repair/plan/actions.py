@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version, version_part
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, TRITON
 from fadoctor.model.plan import Action, ActionKind, Change
@@ -16,7 +16,6 @@ from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.other_index import without_label
 from fadoctor.repair.plan.post_state import old_cuda_wheels
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.rocm_torch import left_on_amd
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.undoing import undo_commands
@@ -281,7 +280,7 @@ class Writer:
 
     def _lacks(self, relation: Relation, names: set[str]) -> bool:
         """Return whether a rule is about what its package requires, one of some names among it."""
-        told = mapping_of(self.environment.fact(f"{relation.package}.unmet_told"))
+        told = fact_mapping(self.environment.fact(f"{relation.package}.unmet_told"))
         return EVERYTHING in relation.mentions and not names.isdisjoint(told)
 
     def _failed(self, relation: Relation) -> bool:
@@ -314,7 +313,7 @@ class Writer:
 
     def _libraries_of_nvidia(self) -> dict[str, str]:
         """Return what torch brought along, and what another torch replaces by its own."""
-        there = mapping_of(self.environment.fact("packages.nvidia"))
+        there = fact_mapping(self.environment.fact("packages.nvidia"))
         return {name: self._before(name) for name in sorted(there) if self._before(name)}
 
     def _before(self, name: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import package_of
 from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.follow_ups import was_so
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import Violation, satisfies
 from fadoctor.repair.plan.wheel_facts import text_of
 
@@ -45,7 +44,7 @@ class Quarrels:
         return refused + sum(not was_so(self.problem, state, each) for each in found)
 
     def _between(self, state: State, environment: Environment, package: str) -> Iterator[Violation]:
-        installed = mapping_of(environment.fact("packages.installed"))
+        installed = fact_mapping(environment.fact("packages.installed"))
         for asker in state:
             for name, needed, specifier in self._needs_of(asker, state, environment):
                 if needed not in state or package not in (asker, needed):
@@ -60,7 +59,7 @@ class Quarrels:
         asked = (asker, state[asker].key)
         if asked not in self._needs:
             requires = environment.facts.get(f"{asker}.requires")
-            there = mapping_of(requires) if isinstance(requires, Known) else {}
+            there = fact_mapping(requires) if isinstance(requires, Known) else {}
             among = self.problem.packages
             self._needs[asked] = tuple(
                 (name, package, specifier)

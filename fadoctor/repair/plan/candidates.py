@@ -14,7 +14,7 @@ from packaging.markers import Marker
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, TORCH, TRITON, XFORMERS
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER
@@ -24,7 +24,7 @@ from fadoctor.repair.plan.index_wheels import IndexWheels
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
 from fadoctor.repair.plan.published import InstalledWhere
-from fadoctor.repair.plan.released import mapping_of, released
+from fadoctor.repair.plan.released import released
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 _X86, _ARM = "linux_x86_64", "linux_aarch64"
 WINDOWS = "win_amd64"
-"""The distribution of triton for Windows, which somebody else than its authors builds."""
 
 
 class Candidates:
@@ -144,7 +143,7 @@ class Candidates:
         not all builds for CUDA require one: beside a release of torch that was there `before`, it
         is the one that this release requires on x86. A text holds no metadata: the table serves.
         """
-        wanted = mapping_of(environment.fact("torch.requires")).get(TRITON, "")
+        wanted = fact_mapping(environment.fact("torch.requires")).get(TRITON, "")
         if not wanted and isinstance(environment.fact("torch.requires"), Absent):
             wanted = self._triton_of_table(environment)
         if before is not None and not wanted:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_part
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import TRITON
 from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.published import InstalledWhere
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Company:
     def _lacks(self, choice: Choice) -> bool:
         """Return whether something that a release requires is not here, and cannot come."""
         helpers = self.problem.session.candidates.helpers
-        there = mapping_of(self.environment.fact("packages.installed"))
+        there = fact_mapping(self.environment.fact("packages.installed"))
         followers = {**self.followers, choice.package: choice}
         beside = Company(
             self.problem, self.environment, self.requirements, followers, careful=False
@@ -116,7 +116,7 @@ class Company:
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
         """Return the releases that all take, newest first."""
         helpers = self.problem.session.candidates.helpers
-        there = dict(mapping_of(self.environment.fact("packages.installed")))
+        there = dict(fact_mapping(self.environment.fact("packages.installed")))
         there = {name: version for name, version in there.items() if name not in self.moving}
         there |= {each.distribution: each.version for each in self.followers.values()}
         asking = [
@@ -143,7 +143,9 @@ class Company:
 
         Programs are written for one major version: another comes only where no release of it fits.
         """
-        here = mapping_of(self.problem.environment.fact("packages.installed")).get(distribution, "")
+        here = fact_mapping(self.problem.environment.fact("packages.installed")).get(
+            distribution, ""
+        )
         major = version_part(here, "major")
         return sorted(releases, key=lambda each: version_part(each.version, "major") != major)
 
@@ -169,7 +171,7 @@ class Company:
         Of a release that comes only the tables say it; that of the release that goes is nothing.
         """
         helpers = self.problem.session.candidates.helpers
-        before = mapping_of(self.problem.environment.fact("packages.installed"))
+        before = fact_mapping(self.problem.environment.fact("packages.installed"))
         found = {name: needs for name, needs in self.requirements.items() if name in there}
         changed = [name for name, version in there.items() if version != before.get(name)]
         for name in changed:

@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model import packages
-from fadoctor.model.fact import Absent, Known, fact_text
+from fadoctor.model.fact import Absent, Known, fact_mapping, fact_text
 from fadoctor.model.packages import (
     AT_ONCE,
     ATTENTION,
@@ -33,7 +33,7 @@ from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
 from fadoctor.repair.plan.other_cuda import is_for_other_cuda
 from fadoctor.repair.plan.other_index import is_of_other_index
-from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wished_names import HUB
 from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
@@ -200,7 +200,7 @@ def _pins(package: str, environment: Environment, decided: Collection[str]) -> l
     names = PACKAGES.get(package, (package,))
     found = []
     for asker in decided:
-        needs = mapping_of(environment.fact(f"{asker}.requires"))
+        needs = fact_mapping(environment.fact(f"{asker}.requires"))
         found += [needs[name] for name in names if name in needs]
     return found
 
@@ -300,7 +300,7 @@ def _ranges_of_pinned(problem: Problem, needs: str) -> Iterator[str]:
     matrix, listed = problem.session.matrix, problem.session.candidates.listed
     for package, versions in problem.wishes.pinned.items():
         for choice in listed.every(package) if package in PLANNED else ():
-            requires = mapping_of(choice.facts[f"{package}.requires"])
+            requires = fact_mapping(choice.facts[f"{package}.requires"])
             if needs in requires and accepts(versions, choice.version):
                 name = PACKAGES[package][0]
                 yield bounded(matrix, name, choice.version, needs, requires[needs])
@@ -338,7 +338,7 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[
     here = fact_text(environment.fact(f"{offer.package}.version"), "")
     if not found:
         is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
-        there = mapping_of(environment.fact("packages.installed"))
+        there = fact_mapping(environment.fact("packages.installed"))
         asked_no_more = None if is_exact else company.newest(offer.distribution)
         last = offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
         return [last] if asked_no_more is None else [asked_no_more, last]

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
-from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES, PLANNED, TORCH
 from fadoctor.model.rule import rules_by_id
-from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +79,7 @@ def driver_notes(problem: Problem) -> Iterator[str]:
 def _torches(problem: Problem, package: str) -> set[str]:
     """Return the releases of torch that a package pins, one for each release of its own."""
     known = problem.session.candidates.listed.every(package) if package in PLANNED else ()
-    pins = {mapping_of(each.facts[f"{package}.requires"]).get(TORCH, "") for each in known}
+    pins = {fact_mapping(each.facts[f"{package}.requires"]).get(TORCH, "") for each in known}
     exact = {pin.removeprefix("==") for pin in pins if pin.startswith("==")}
     return {each for each in exact if not is_older(each, problem.oldest_torch)}
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
 from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import held_back, newest_together
 from fadoctor.repair.plan.offers import bounded, is_told, newest_in
-from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.requirements import Violation, violations
 from fadoctor.repair.plan.wheel_facts import text_of
 
@@ -78,7 +79,7 @@ def aftermath(
         if not coming and not was_so(problem, state, each):
             broken.append(each)
     company = Company(problem, environment, requirements, followers, careful=careful)
-    there = mapping_of(environment.fact("packages.installed"))
+    there = fact_mapping(environment.fact("packages.installed"))
     refused, free = _refused(company, state, followers)
     broken += refused
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
@@ -99,7 +100,7 @@ def _asked_along(
 
     With the versions that were asked for.
     """
-    there = mapping_of(environment.fact("packages.installed"))
+    there = fact_mapping(environment.fact("packages.installed"))
     for name, versions in problem.wishes.frameworks.items():
         if name not in there or not accepts(versions, there[name]):
             yield name, versions
@@ -112,7 +113,7 @@ def _asked_along(
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
-    there = mapping_of(company.environment.fact("packages.installed"))
+    there = fact_mapping(company.environment.fact("packages.installed"))
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
     added: list[str] = []
@@ -142,9 +143,9 @@ def _refused(
     """
     broken: list[Violation] = []
     free = {TORCH}
-    there = mapping_of(company.environment.fact("packages.installed"))
+    there = fact_mapping(company.environment.fact("packages.installed"))
     helpers = company.problem.session.candidates.helpers
-    old = {*PACKAGES, *mapping_of(company.problem.environment.fact("packages.installed"))}
+    old = {*PACKAGES, *fact_mapping(company.problem.environment.fact("packages.installed"))}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     again: list[Choice] = []
     for asker in open_:  # what comes in place of something asks for others itself
@@ -177,7 +178,7 @@ def _asked_by(
     """Yield what a release that comes requires of packages that nobody decides about, in vain."""
     if not (asker.version and is_told(asker)):
         return
-    there = mapping_of(company.environment.fact("packages.installed"))
+    there = fact_mapping(company.environment.fact("packages.installed"))
     helpers = company.problem.session.candidates.helpers
     # what is left as missing comes along all the same
     decided = {
@@ -199,7 +200,7 @@ def _in_place(company: Company, state: State, name: str, specifier: str) -> tupl
     found = _one(company.newest(name, specifier)) or _together(company, state, name, specifier)
     if found or helpers.has(name, specifier):
         return found
-    there = mapping_of(company.environment.fact("packages.installed"))
+    there = fact_mapping(company.environment.fact("packages.installed"))
     return _one(newest_in(name, specifier, there[name]))
 
 
@@ -268,7 +269,7 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     Where its later releases are known, one of these, or none: what no table accepts is broken.
     """
     helpers = company.problem.session.candidates.helpers
-    here = mapping_of(company.environment.fact("packages.installed")).get(each.distribution, "")
+    here = fact_mapping(company.environment.fact("packages.installed")).get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
         return company.newest(each.distribution, f">={here.partition('+')[0]}")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +27,7 @@ def as_later_ones(every: Iterable[Choice]) -> Iterator[Choice]:
     bounds: dict[str, str] = {}
     for choice in every:
         fact = f"{choice.package}.requires"
-        declared = mapping_of(choice.facts[fact])
+        declared = fact_mapping(choice.facts[fact])
         needs = {name: _within(text, bounds.get(name, "")) for name, text in declared.items()}
         bounds |= {name: upper for name, text in needs.items() if (upper := _upper(text))}
         facts = {**choice.facts, fact: Known(needs, AFTER)}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -19,8 +19,8 @@ def left_behind(problem: Problem, after: Environment) -> frozenset[str]:
     behind. No package of the stack is: somebody may have installed it for itself.
     """
     helpers = problem.session.candidates.helpers
-    before = mapping_of(problem.environment.fact("packages.installed"))
-    there = mapping_of(after.fact("packages.installed"))
+    before = fact_mapping(problem.environment.fact("packages.installed"))
+    there = fact_mapping(after.fact("packages.installed"))
     changed = {name for name, version in there.items() if before.get(name, version) != version}
     needs, later = problem.requirements(problem.environment), problem.requirements(after)
     told = {name: helpers.declared(name, there[name]) for name in changed}

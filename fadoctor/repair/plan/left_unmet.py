@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import fact_text, fact_words
+from fadoctor.model.fact import fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import offer
-from fadoctor.repair.plan.released import can_agree, mapping_of
+from fadoctor.repair.plan.released import can_agree
 from fadoctor.repair.plan.requirements import Violation, satisfies, violations
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class LeftUnmet:
 
     def __init__(self, problem: Problem) -> None:
         """Take the problem, whose offers are known."""
-        self.before = mapping_of(problem.environment.fact("packages.installed"))
+        self.before = fact_mapping(problem.environment.fact("packages.installed"))
         self.found = tuple(
             each
             for each in _of_others(problem)
@@ -104,7 +104,7 @@ class LeftUnmet:
         """Return how many of them a whole state leaves as they are: a rule warns of each."""
         if not self.found:
             return 0
-        there = dict(mapping_of(environment.fact("packages.installed")))
+        there = dict(fact_mapping(environment.fact("packages.installed")))
         there |= {each.distribution: each.version for each in followers}
         return sum(
             there.get(each.distribution) == self.before.get(each.distribution)
@@ -130,7 +130,7 @@ def _of_others(problem: Problem) -> Iterator[Violation]:
 
 def _compared(environment: Environment) -> Iterator[Violation]:
     """Yield what the facts say that packages outside the catalogue do not find as they require."""
-    there = mapping_of(environment.fact("packages.installed"))
+    there = fact_mapping(environment.fact("packages.installed"))
     for key in environment.requirers():
         name = fact_text(environment.fact(f"{key}.distribution"), "")
         for text in fact_words(environment.fact(f"{key}.unmet_alone")):

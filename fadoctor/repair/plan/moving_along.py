@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import package_of
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,7 +53,7 @@ def held_back(
     """
     helpers = company.problem.session.candidates.helpers
     newest = helpers.newest_in(name, specifier)
-    there = dict(mapping_of(company.environment.fact("packages.installed")))
+    there = dict(fact_mapping(company.environment.fact("packages.installed")))
     there |= {each.distribution: each.version for each in followers.values()}
     asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
     if all(accepts(each, there.get(other, "")) for other, each in asked.items()):

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.packages import COMPILED_BESIDE, TORCH
 from fadoctor.repair.plan.compiled import names_cuda
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -26,7 +26,7 @@ def is_for_other_cuda(problem: Problem, package: str, environment: Environment) 
     if package not in COMPILED_BESIDE or not isinstance(before, Known):
         return False
     torches = (fact_text(e.fact("torch.version"), "") for e in (problem.environment, environment))
-    needs = mapping_of(problem.environment.fact(f"{package}.requires")).get(TORCH, "")
+    needs = fact_mapping(problem.environment.fact(f"{package}.requires")).get(TORCH, "")
     if [accepts(needs, torch) for torch in torches] == [False, True]:
         return False
     if (own := _cuda_of_file(problem, package)) and isinstance(after, Known):

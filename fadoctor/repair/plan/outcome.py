@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_version, version_part
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.model.plan import ActionKind, Answer
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.proof import prove
-from fadoctor.repair.plan.released import mapping_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ def difference(
 
     `planned`: the facts as the plan foresees them. `installs`: distribution -> version.
     """
-    there = mapping_of(planned.fact("packages.installed"))
+    there = fact_mapping(planned.fact("packages.installed"))
     other = {
         name: version
         for name, version in installs.items()
@@ -88,7 +88,7 @@ def _choice(problem: Problem, planned: Environment, name: str, version: str) -> 
 
 def _lowered(problem: Problem, plan: Plan, installs: Mapping[str, str]) -> Iterator[str]:
     """Yield what would go back in time, and is not among the changes of the plan."""
-    before = mapping_of(problem.environment.fact("packages.installed"))
+    before = fact_mapping(problem.environment.fact("packages.installed"))
     said = {change.distribution for change in plan.changes if parse_version(change.after)}
     for name, version in sorted(installs.items()):
         old, new = parse_version(before.get(name, "")), parse_version(version)

@@ -16,13 +16,13 @@ from packaging.requirements import Requirement
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
 from fadoctor.model.packages import KERNELS, PACKAGES, TORCH, TRITON
 from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.repair.plan.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.contract_state import contracts_after
 from fadoctor.repair.plan.hub_states import HubStates
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.wheel_facts import text_of
 from fadoctor.sources.manifests.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.index_releases import UNSERVED, UNSERVED_INSTEAD
@@ -177,7 +177,7 @@ def _askers(environment: Environment, choice: Choice, comparing: frozenset[str])
     moved = {*PACKAGES.get(choice.package, (choice.package,)), *choice.brings}
     found = []
     for package in (*PACKAGES, *environment.requirers()):
-        needs = mapping_of(environment.fact(f"{package}.requires"))
+        needs = fact_mapping(environment.fact(f"{package}.requires"))
         gone = choice.package == TORCH and any(name.startswith("nvidia-") for name in needs)
         compares = comparing and text_of(environment, f"{package}.distribution") in comparing
         if gone or compares or package == choice.package or not moved.isdisjoint(needs):
@@ -207,7 +207,7 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     that goes, and comes again only if it goes, too.
     """
     if isinstance(torch.facts.get("torch.hip"), Known):
-        there = mapping_of(environment.fact("packages.installed"))
+        there = fact_mapping(environment.fact("packages.installed"))
         name = environment.fact(f"{TRITON}.distribution")
         is_pypis = TRITON in there or (isinstance(name, Known) and name.value == TRITON)
         others = (each for each in PACKAGES[TRITON] if each != TRITON and each in there)
@@ -269,11 +269,11 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     settled = (CONTRADICTED, UNSERVED, *of_wheels)
     changed: dict[str, Fact] = {}
     for fact_name in settled:
-        told = mapping_of(facts.get(fact_name, _MET))
+        told = fact_mapping(facts.get(fact_name, _MET))
         left = {name: text for name, text in told.items() if not _is_settled(name, text, choice)}
         if left != told:
             changed[fact_name] = Known(left, AFTER)
-    for emptied in [name for name, fact in changed.items() if not mapping_of(fact)]:
+    for emptied in [name for name, fact in changed.items() if not fact_mapping(fact)]:
         if emptied in _NONE_LEFT:
             changed[_NONE_LEFT[emptied]] = Absent(f"{AFTER}: a wheel from a URL")
     return changed

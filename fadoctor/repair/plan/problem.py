@@ -13,7 +13,7 @@ from fadoctor.judging.verdicts.predict import concerns, decides, decides_a_verdi
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import is_older
-from fadoctor.model.fact import Absent, Known, fact_text
+from fadoctor.model.fact import Absent, Known, fact_mapping, fact_text
 from fadoctor.model.finding import Finding, Severity
 from fadoctor.model.packages import (
     ATTENTION,
@@ -41,7 +41,7 @@ from fadoctor.repair.plan.offers import offers_of
 from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.relations import Judge, placed, relations_of
 from fadoctor.repair.plan.release_months import ReleaseMonths
-from fadoctor.repair.plan.released import is_there, mapping_of
+from fadoctor.repair.plan.released import is_there
 from fadoctor.repair.plan.requirements import (
     Requirements,
     requirements_of,
@@ -175,7 +175,7 @@ class Problem:
         before = requirements_of(self.environment, self.others)
         if not any(package in needs for needs in before.values()):
             return False
-        there = mapping_of(environment.fact("packages.installed"))
+        there = fact_mapping(environment.fact("packages.installed"))
         after = requirements_of(environment, self.others)
         return not any(package in needs for name, needs in after.items() if there.get(name))
 
@@ -261,7 +261,7 @@ class Problem:
         if package in ATTENTION or package in COMPILED_BESIDE:
             return True
         newest = self.session.candidates.listed.every(package) if package in PLANNED else ()
-        needs = mapping_of(newest[0].facts[f"{package}.requires"]) if newest else {}
+        needs = fact_mapping(newest[0].facts[f"{package}.requires"]) if newest else {}
         return any(package_of(name, name) in ATTENTION for name in needs)
 
     @property
@@ -304,8 +304,8 @@ class Problem:
         adds what is missing, so only what is there can be of a wrong version.
         """
         needs = self.session.candidates.helpers.needs
-        before = mapping_of(self.environment.fact("packages.installed"))
-        there = mapping_of(environment.fact("packages.installed"))
+        before = fact_mapping(self.environment.fact("packages.installed"))
+        there = fact_mapping(environment.fact("packages.installed"))
         for name, version in there.items():
             if name in self.others and version != before.get(name) and not package_of(name):
                 found.pop(name, None)

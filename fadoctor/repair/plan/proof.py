@@ -9,14 +9,14 @@ from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, XFORMERS
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
 from fadoctor.repair.plan.left_behind import left_behind
-from fadoctor.repair.plan.released import accepts, is_there, mapping_of
+from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
 from fadoctor.repair.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
@@ -74,7 +74,7 @@ def _missed(
     for package in missing_packages(problem.wishes, after, best):
         if _can_be_planned(problem, package):
             yield f"{PACKAGES[package][0]} is not installed"
-    there = mapping_of(after.fact("packages.installed"))
+    there = fact_mapping(after.fact("packages.installed"))
     for name, versions in problem.wishes.frameworks.items():
         if not there.get(name) or not accepts(versions, there[name]):
             yield f"{name}{versions} is not installed"

@@ -44,11 +44,6 @@ def released(package: str, version: str, **more: object) -> dict[str, Fact]:
     return {**by_label(package), **python, **common(package, version, **more)}
 
 
-def mapping_of(fact: Fact) -> dict[str, str]:
-    """Return the entries of a fact that is a mapping; none of any other."""
-    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
-
-
 def accepts(specifier: str, version: str) -> bool:
     """Return whether a specifier takes a version; what is not known is no hindrance."""
     allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import Absent, Known
+from fadoctor.model.fact import Absent, Known, fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
     COMPILED_BESIDE,
@@ -28,7 +28,7 @@ from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
 from fadoctor.repair.plan.later_bounds import as_later_ones
 from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
-from fadoctor.repair.plan.released import accepts, is_in_specifier, mapping_of, released
+from fadoctor.repair.plan.released import accepts, is_in_specifier, released
 from fadoctor.repair.plan.wheel_facts import known, text_of
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Releases:
         found = [
             choice
             for choice in self._to_be_had(package, place)
-            if accepts(mapping_of(choice.facts[f"{package}.requires"])[TORCH], torch)
+            if accepts(fact_mapping(choice.facts[f"{package}.requires"])[TORCH], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
         ]
@@ -99,7 +99,7 @@ class Releases:
         """Yield the releases that can be had in a place, with what they require there."""
         fact, name = f"{package}.requires", distribution_of(package)
         for choice in self.every(package):
-            needs = mapping_of(choice.facts[fact])
+            needs = fact_mapping(choice.facts[fact])
             here = self.published.required(name, choice.version, needs, place.platform)
             if self.published.can_be_had(name, choice.version, here, place):
                 facts = {**choice.facts, fact: Known(here, AFTER)}
@@ -146,7 +146,7 @@ class Releases:
                 if columns.keys() <= rows[version].keys()
             )
             needs = f"{package}.requires"
-            every = tuple(c for c in found if TORCH in mapping_of(c.facts[needs]))
+            every = tuple(c for c in found if TORCH in fact_mapping(c.facts[needs]))
             self._all[package] = tuple(as_later_ones(every)) if package in FRAMEWORKS else every
         return self._all[package]
 
@@ -179,7 +179,7 @@ class Releases:
             name
             for package in packages
             for choice in self.every(package)
-            for name in mapping_of(choice.facts[f"{package}.requires"])
+            for name in fact_mapping(choice.facts[f"{package}.requires"])
         }
         return tuple(sorted({package_of(name, name) for name in needed} & {*PLANNED}))
 
@@ -259,7 +259,7 @@ class Releases:
         wanted = self.matrix.find(f"{package}-releases", keys).cell(TORCH)
         if isinstance(wanted, Known) and not accepts(str(wanted.value), torch):
             return False
-        needs = mapping_of(environment.fact(f"{package}.requires"))
+        needs = fact_mapping(environment.fact(f"{package}.requires"))
         if not accepts(needs.get(TORCH, ""), torch):
             return False
         platform, build = text_of(environment, "host.platform"), text_of(environment, "torch.build")

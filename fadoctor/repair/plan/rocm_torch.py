@@ -9,14 +9,14 @@ import msgspec
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import Known, Unknown, fact_text, fact_words
+from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.offers import newest_in
-from fadoctor.repair.plan.released import accepts, is_there, mapping_of, released
+from fadoctor.repair.plan.released import accepts, is_there, released
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
 from fadoctor.sources.targets.rocm import rocm_facts
@@ -132,7 +132,7 @@ def _beside(
 
 def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:
     """Yield what moves as the torch that comes refuses the release that is there."""
-    there = mapping_of(problem.environment.fact("packages.installed"))
+    there = fact_mapping(problem.environment.fact("packages.installed"))
     helpers = problem.session.candidates.helpers
     for name, versions in helpers.declared(TORCH, version).items():
         if name in there and not accepts(versions, there[name]):
@@ -144,7 +144,7 @@ def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:
 
 def left_on_amd(environment: Environment, choices: Iterable[Choice]) -> Iterator[str]:
     """Yield what a torch for CUDA brought, and what stays behind it without a use."""
-    there = mapping_of(environment.fact("packages.installed"))
+    there = fact_mapping(environment.fact("packages.installed"))
     left = sorted(name for name in there if name.startswith(_OF_NVIDIA))
     is_amd = any(isinstance(choice.facts.get("torch.hip"), Known) for choice in choices)
     if is_amd and left:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend
@@ -16,7 +17,6 @@ from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.costing import Costs, PartialState
 from fadoctor.repair.plan.follow_ups import aftermath
 from fadoctor.repair.plan.last_ranges import exactly
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.shortfall import (
@@ -106,7 +106,7 @@ class _Search:
 
         A state without a warning is soon found so, and leaves little of the others to look at. What
         was cut off among the releases beside one torch comes to the others so."""
-        there = mapping_of(problem.environment.fact("packages.installed"))
+        there = fact_mapping(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
 
     def run(self) -> Solution | None:
@@ -164,8 +164,8 @@ class _Search:
     def _lacking(self, package: str) -> Iterator[str]:
         """Yield the packages to be decided by which what a package lacks may come."""
         problem = self.problem
-        there = mapping_of(problem.environment.fact("packages.installed"))
-        needs = mapping_of(problem.environment.fact(f"{package}.requires"))
+        there = fact_mapping(problem.environment.fact("packages.installed"))
+        needs = fact_mapping(problem.environment.fact(f"{package}.requires"))
         for name, specifier in needs.items():
             key = package_of(name, name)
             is_met = name in there and satisfies(there[name], specifier)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import FRAMEWORKS, package_of
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import requirements_of, satisfies
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Strain:
 
     def __init__(self, problem: Problem) -> None:
         """Read what is installed, and what it requires."""
-        there = mapping_of(problem.environment.fact("packages.installed"))
+        there = fact_mapping(problem.environment.fact("packages.installed"))
         self._here = {package_of(name, name): version for name, version in there.items()}
         self._askers: dict[str, list[tuple[str, str]]] = {}
         for name, needs in requirements_of(problem.environment, problem.others).items():

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.sources.manifests.contradicted import (
     CONTRADICTED,
     SOURCE,
@@ -56,7 +55,7 @@ class Contradictions:
         if not told:
             return there
         found = {name: text for name, _, text in reversed(told)}
-        said = mapping_of(there.fact(CONTRADICTED))
+        said = fact_mapping(there.fact(CONTRADICTED))
         facts = {**there.facts, CONTRADICTED: Known({**found, **said}, SOURCE)}
         at = [place for *names, _ in told for name in names for place in _places(name, there)]
         places = tuple(dict.fromkeys((*at, *there.places.get(CONTRADICTED, ()))))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.environment import requirers_in
-from fadoctor.model.fact import Known, Unknown
+from fadoctor.model.fact import Known, Unknown, fact_mapping
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, PARTLY, TORCH
 from fadoctor.model.packages import package_of as prefix_of
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.resolution.declared import SOURCE, Declared
 from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.repair.resolution.versions import Versions, package_of
@@ -207,7 +207,7 @@ class Resolver:
     def _exact_of(self, package: str) -> dict[str, str]:
         fact = self.environment.fact(f"{package}.requires")
         if isinstance(fact, Known) or not self.versions.is_helper(package):
-            return mapping_of(fact)
+            return fact_mapping(fact)
         return self.versions.requires(package, self.exact[package])
 
     def _fits(self, package: str, version: str, chosen: Mapping[str, str]) -> bool:
@@ -251,7 +251,7 @@ class Resolver:
         for package, version in there.items():
             name = f"{package}.requires"
             said = self.environment.facts.get(name, _OPEN)
-            told = mapping_of(said)
+            told = fact_mapping(said)
             broken = {
                 other: text
                 for other, text in self._declared(package, version).items()

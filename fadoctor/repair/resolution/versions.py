@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
 from fadoctor.model.packages import PACKAGES, RELEASE_TABLES, RELEASES, TORCH
-from fadoctor.repair.plan.released import is_in_specifier, mapping_of
+from fadoctor.repair.plan.released import is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.repair.resolution.helper_releases import HelperReleases
@@ -152,7 +152,7 @@ class Versions:
             return {}
         if package not in RELEASE_TABLES:
             return self._helpers.requires(package, version)
-        return mapping_of(self.facts(package, version)[f"{package}.requires"])
+        return fact_mapping(self.facts(package, version)[f"{package}.requires"])
 
     def is_helper(self, package: str) -> bool:
         """Return whether a package has no table of its own: little is known of its requirements."""

@@ -8,7 +8,7 @@ from fadoctor.knowledge.matrix.declared import on_platform
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
-from fadoctor.model.fact import Fact, Known, Unknown, fact_text
+from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import COMPANIONS, PACKAGES, STACK, TORCH
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.probes.requires import marker_target
@@ -67,7 +67,7 @@ def _declared(
     """
     platform = _text(facts, "host.platform")
     told = on_platform(distribution, version, platform, matrix)
-    there, is_whole = _mapping(facts.get(NAMED)), _is_whole(facts)
+    there, is_whole = fact_mapping(facts.get(NAMED)), _is_whole(facts)
     lacked = STACK if is_whole and platform == _OF_TABLES else frozenset()
     found = {n: specifier for n, specifier in told.items() if n in there or n in lacked}
     on_windows = _on_windows(distribution, matrix) if is_whole and platform == _WINDOWS else ()
@@ -81,7 +81,7 @@ def _is_whole(facts: Mapping[str, Fact]) -> bool:
     """
     is_listed = isinstance(facts.get("packages.installed"), Known)
     is_of_pip = _text(facts, "torch.installer") == "pip"
-    return is_listed and is_of_pip and _mapping(facts.get(NAMED)).keys() >= _EVERY_TORCH
+    return is_listed and is_of_pip and fact_mapping(facts.get(NAMED)).keys() >= _EVERY_TORCH
 
 
 def _on_windows(distribution: str, matrix: Matrix) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return the facts of companions of the stack that a text names, as far as tables have them."""
     found: dict[str, Fact] = {}
     count = 0
-    for name, version in sorted(_mapping(facts.get(NAMED)).items()):
+    for name, version in sorted(fact_mapping(facts.get(NAMED)).items()):
         if name not in COMPANIONS or count == REQUIRER_LIMIT:
             continue
         if needs := _declared(name, version, facts, matrix):
@@ -108,11 +108,6 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
             }
             count += 1
     return found | {f"{REQUIRER}.count": Known(count, _SOURCE)} if count else {}
-
-
-def _mapping(fact: Fact | None) -> dict[str, str]:
-    """Return the versions that a fact holds, by name; none where it is not Known."""
-    return fact.value if isinstance(fact, Known) and isinstance(fact.value, dict) else {}
 
 
 def _text(facts: Mapping[str, Fact], name: str) -> str:

@@ -9,10 +9,11 @@ from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.sources.completion.listed_requirements import requirement_facts
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
 from fadoctor.sources.targets.gpu_name import find_gpu
+from fadoctor.sources.targets.unmet_requirements import NAMED
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -200,9 +201,7 @@ def _is_of_pypi(
 
 def _cuda_of_companions(facts: Mapping[str, Fact]) -> str:
     """Return the CUDA whose libraries are listed beside torch, as PyPI's files bring them."""
-    named = facts.get("packages.named")
-    listed = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
-    for name, version in listed.items():
+    for name, version in fact_mapping(facts.get(NAMED)).items():
         if _COMPANION.fullmatch(name) and (found := _SHORT.match(version)):
             return found[0]
     return ""

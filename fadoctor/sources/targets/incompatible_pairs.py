@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.query import Index
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -22,7 +23,6 @@ PAIRED = ("pair_told", "pair_why", "pair_other")
 """What every package has; the second is there where the first is."""
 
 _SOURCE = "the matrix of pairs, and the list of installed packages"
-_NAMED = "packages.named"
 _LACKS_NAMES = "It imports names that the others have only in those releases."
 
 
@@ -93,7 +93,7 @@ def _of_package(
     if there is None:
         unread = installed or Unknown("it was not read", package)
         none = dict.fromkeys(PAIRED, unread) if is_listed else none
-        there = _mapping(facts.get(_NAMED)) or {}
+        there = fact_mapping(facts.get(NAMED))
     told: dict[str, str] = {}
     why: list[str] = []
     for table in tables:

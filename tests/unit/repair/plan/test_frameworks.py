@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from fadoctor.knowledge.matrix.versions import version_key
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import FRAMEWORKS, PACKAGES, PLANNED
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.compatible_newest import Company
-from fadoctor.repair.plan.released import mapping_of
 from fadoctor.repair.plan.requirements import satisfies
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
@@ -64,7 +63,7 @@ def test_sglang_needs_the_one_torch_that_its_kernels_are_compiled_for() -> None:
 
 def test_what_moves_along_is_a_release_that_fits_and_no_older_one() -> None:
     there = start("torch 2.6 with vision and audio", NEW)
-    installed = {**mapping_of(there.fact("packages.installed")), "lightning": "2.5.0"}
+    installed = {**fact_mapping(there.fact("packages.installed")), "lightning": "2.5.0"}
     facts = {**there.facts, "packages.installed": Known(installed, "test")}
     made = problem(msgspec.structs.replace(there, facts=facts))
     company = Company(made, made.environment, {}, {}, careful=False)
@@ -86,7 +85,7 @@ def test_a_table_has_the_releases_of_every_framework(package: str) -> None:
     assert package in PLANNED
     found = session().candidates.listed.every(package)
     assert found
-    assert all("torch" in mapping_of(each.facts[f"{package}.requires"]) for each in found)
+    assert all("torch" in fact_mapping(each.facts[f"{package}.requires"]) for each in found)
 
 
 @pytest.mark.parametrize("package", FRAMEWORKS)

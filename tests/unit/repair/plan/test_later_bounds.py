@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.later_bounds import as_later_ones
-from fadoctor.repair.plan.released import mapping_of
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan
 
@@ -23,7 +22,7 @@ def _bounded(*specifiers: str) -> list[str]:
         )
         for number, text in enumerate(specifiers)
     ]  # fmt: skip
-    found = [mapping_of(each.facts["unsloth.requires"]) for each in as_later_ones(every)]
+    found = [fact_mapping(each.facts["unsloth.requires"]) for each in as_later_ones(every)]
     return [needs["transformers"] for needs in found]
 
 

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from fadoctor.model.errors import UsageError
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
-from fadoctor.repair.plan.released import accepts, mapping_of
+from fadoctor.repair.plan.released import accepts
 from tests.states.sequences import on_platform
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
@@ -68,7 +69,7 @@ def test_names_and_versions_that_nobody_knows_are_refused(wish: str) -> None:
 def test_an_old_vllm_is_for_no_torch_after_its_time(version: str, torch: str, fits: bool) -> None:  # noqa: FBT001 -- a parameter
     """vLLM 0.2.5 declares torch>=2.1.1, and was compiled for 2.1."""
     releases = {each.version: each for each in session().candidates.listed.every("vllm")}
-    needs = mapping_of(releases[version].facts["vllm.requires"])
+    needs = fact_mapping(releases[version].facts["vllm.requires"])
     assert accepts(needs["torch"], torch) is fits
 
 
