@@ -161,3 +161,17 @@ def test_the_line_that_another_rules_out_is_changed_alone(
     plan = make_plan(base, session(), PlannerRequest())
     assert changed(plan) == changes
     assert not plan.proof.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("axolotl==0.15.0\ntorch==2.9.1\n", {"torch": "2.8.0"}),
+        ("sglang==0.5.6\nsgl-kernel==0.3.14\n", {"sgl-kernel": "0.3.18.post2"}),
+    ],
+)
+def test_pins_of_frameworks_without_facts_of_their_own_count(
+    tmp_path: Path, text: str, changes: dict[str, str]
+) -> None:
+    base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
+    assert changed(make_plan(base, session(), PlannerRequest())).items() >= changes.items()
