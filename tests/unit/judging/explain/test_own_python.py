@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         ([r"C:\P\lib\ssl.py", r"D:\venv\lib\site-packages\x.py"], r"D:\venv\Scripts\python.exe"),
         (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
         (['"/home/a/ui/venv/lib/python3.10/site-packages/x.py"'], "/home/a/ui/venv/bin/python"),
+        (["venv ./venv/bin/python"], "./venv/bin/python"),
+        (["venv made with /usr/bin/python3"], ""),
         (["/home/a/ui/.venv/lib/python3.10/site-packages/x.py"], ""),
         (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
         (["(venv) a@b:~$ x", "/home/a/venv/lib/python3.10/site-packages/x.py"], ""),
