@@ -37,7 +37,7 @@ _PLAIN = compiled(r"[\w:.\\/-]{1,300}")
 # "/home/ada/ComfyUI/venv/lib/python3.12/site-packages/torch/__init__.py". uv's .venv has no pip,
 # and images (/opt, /app, /usr) have theirs on the PATH.
 _UNIX = compiled(
-    r"(?<![\w/.-])(?P<root>(?!/(?:opt|app|usr|venv)/)(?:/[\w.()+@-]{1,60}){2,12})"
+    r"(?<![\w/.-])(?P<root>(?!/(?:app|usr|venv)/|/opt/(?:[\w.-]{1,60}/){1,2}lib/)(?:/[\w.()+@-]{1,60}){2,12})"
     r"/lib/python3\.\d{1,2}/site-packages/"
 )
 _UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
