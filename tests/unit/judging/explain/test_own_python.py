@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         ([r"C:\P\lib\ssl.py", r"D:\venv\lib\site-packages\x.py"], r"D:\venv\Scripts\python.exe"),
         (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
         (['"/home/a/ui/venv/lib/python3.10/site-packages/x.py"'], "/home/a/ui/venv/bin/python"),
-        (["/opt/ui/data/app/venv/lib/python3.10/site-packages/x.py"], "/opt/ui/data/app/venv/bin/python"),
+        (["/opt/u/d/venv/lib/python3.10/site-packages/x.py"], "/opt/u/d/venv/bin/python"),
         (["venv ./venv/bin/python"], "./venv/bin/python"),
         (["venv made with /usr/bin/python3"], ""),
         (["/home/a/ui/.venv/lib/python3.10/site-packages/x.py"], ""),
