@@ -154,3 +154,11 @@ def test_packages_of_the_system_have_its_own_names(apt: str, here: str) -> None:
     found = situations(lines, said.environment, MATRIX.tables)
     (placed,) = suiting([_fix(apt, kind=StepKind.SYSTEM)], found)
     assert placed.steps[0].text == here
+
+
+def test_the_folder_of_another_installation_is_not_where_desktop_installs() -> None:
+    lines = [
+        r"I put triton into C:\ui\python_embeded\Lib\site-packages\triton",
+        r'File "C:\Users\eve\AppData\Local\Programs\@comfyorgcomfyui-electron\x.py", line 3',
+    ]
+    assert _shown(*lines) == ("comfyui-desktop",)
