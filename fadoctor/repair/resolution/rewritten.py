@@ -35,6 +35,8 @@ class NewTexts(NamedTuple):
     rewrites: tuple[Rewrite, ...]
     moved: Mapping[str, str]
     """Distribution -> the version that locks are made to have, "" for none."""
+    left: frozenset[str] | None = None
+    """The rules whose errors stay, as the plan says; None where hands have to change more."""
 
 
 class Rewritten(NamedTuple):
@@ -43,7 +45,7 @@ class Rewritten(NamedTuple):
     environment: Environment
     """What comes of the new texts today."""
     worse: tuple[Finding, ...]
-    """The errors that the new texts have, and the old ones have not."""
+    """The errors that the new texts have, and the old ones have not, or the plan says are gone."""
     given: Environment
     """As the new texts describe it."""
 
@@ -71,7 +73,8 @@ def judge_rewritten(
     given = planned_environment(environment, manifests, matrix)
     after = plan_base(given, knowledge)
     before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
-    worse = (each for each in _errors(after, knowledge) if each.rule_id not in before)
+    meant = before if new.left is None else before & new.left
+    worse = (each for each in _errors(after, knowledge) if each.rule_id not in meant)
     return Rewritten(after, tuple(worse), given)
 
 
