@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.planned import Requirement
@@ -111,5 +112,10 @@ def with_what_comes(before: Environment, after: Environment) -> Environment:
 
 
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterable[Finding]:
+    """Yield the errors, but for those of what no file names: it may come all the same."""
     found = foresee(environment, knowledge).assessment.findings
-    return (each for each in found if each.severity is Severity.ERROR)
+    return (
+        each
+        for each in found
+        if each.severity is Severity.ERROR and all(e.source != ASSUMED for e in each.evidence)
+    )

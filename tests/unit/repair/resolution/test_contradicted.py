@@ -46,7 +46,7 @@ def told(folder: Path, *lines: str) -> str:
         ),
         (
             ("transformers==4.57.1", "huggingface_hub>=1.0"),
-            "transformers==4.57.1 requires huggingface-hub<1.0,>=0.34.0",
+            "transformers==4.57.1 requires huggingface-hub>=0.34.0,<1.0",
         ),
         (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
         (
@@ -173,6 +173,7 @@ def test_the_line_that_another_rules_out_is_changed_alone(
     ("text", "changes"),
     [
         ("axolotl==0.15.0\ntorch==2.9.1\n", {"torch": "2.8.0"}),
+        ("tensordict==0.15.1\ntorch==2.4.1\n", {"torch": "2.13.0"}),
         ("sglang==0.5.6\nsgl-kernel==0.3.14\n", {"sgl-kernel": "0.3.18.post2"}),
     ],
 )

@@ -89,3 +89,9 @@ def test_what_a_plan_says_is_gone_and_is_there_is_worse(tmp_path: Path) -> None:
         new = NewTexts((Rewrite(open_source(name), after),), {}, left)
         found = judge_rewritten(environment, session().knowledge, (name,), new)
         assert ("requirements-contradict" in {each.rule_id for each in found.worse}) is is_worse
+
+
+def test_a_torch_that_no_file_names_is_no_error_of_the_new_text(tmp_path: Path) -> None:
+    """A list of two packages was not changed, as it names no torch: an installer brings it."""
+    texts = [f"unsloth-zoo==2026.7.2\npeft=={version}\n" for version in ("0.15.1", "0.21.2")]
+    assert judged(tmp_path, *texts) == set()
