@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.apply.agree import Agreed
     from fadoctor.repair.plan.planner import PlannerRequest
     from fadoctor.repair.plan.problem import Session
-    from fadoctor.repair.resolution.lines import Rewrite
+    from fadoctor.repair.resolution.lines import Lines, Rewrite
     from fadoctor.repair.resolution.rewritten import Rewritten
     from fadoctor.sources.examine.request import Request
 
@@ -140,9 +140,7 @@ def _written_for(
     found = None
     for whole in (False, True):
         lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
-        found = (
-            _judged(request, knowledge, as_read, lines.rewrites, plan) if lines.rewrites else None
-        )
+        found = _judged(request, knowledge, as_read, lines, plan) if lines.rewrites else None
         if found is None or not found.worse:
             break
     given = as_read if found is None else found.given
@@ -159,7 +157,7 @@ def _judged(
     request: Request,
     knowledge: Knowledge,
     as_read: Environment,
-    rewrites: tuple[Rewrite, ...],
+    lines: Lines,
     plan: Plan,
 ) -> Rewritten:
     """Judge the files as they would be written, and locks as their tools write them then."""
@@ -170,7 +168,9 @@ def _judged(
     choice = choice_of(request.extras, request.groups)
     opened = partial(open_source, choice=choice, fence=request.fence)
     moved = {each.distribution: each.after for each in plan.changes}
-    new = NewTexts(rewrites, moved)
+    is_whole = all(each.diff or each.command for each in lines.edits)
+    left = frozenset(plan.proof.errors) if is_whole else None
+    new = NewTexts(lines.rewrites, moved, left)
     return judge_rewritten(as_read, knowledge, request.requirements, new, opened)
 
 

@@ -10,8 +10,10 @@ from fadoctor.model.fact import fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.post_state import REQUIRED
 from fadoctor.repair.plan.released import can_agree
 from fadoctor.repair.plan.requirements import Violation, satisfies, violations
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 
 # peft>=0.17.0
 _ASKED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,99})(?P<range>[<>=!~].{0,200})?")
+
+# and transformers<4.50 is asked for
+_BELOW = re.compile(
+    r", and [\w.-]{1,80}[^ ]{0,200}?(?:==|<=?|~=)(?P<major>\d{1,4})\.[^ ]* is asked"
+)
 
 Offers = dict[str, tuple["Choice", ...]]
 
@@ -41,6 +48,7 @@ def other_askers(problem: Problem, offers: Offers) -> Offers:
         if package not in offers and (choice := offer(each.distribution)) is not None:
             found[package] = (choice,)
     found |= _of_files(problem, needs, {*offers, *found})
+    found |= _ruled_out(problem, {*offers, *found})
     for each in _of_others(problem):
         asker, needed = _key(each.distribution), _key(each.needs)
         if asker in offers or asker in problem.lessons.stuck:
@@ -82,6 +90,28 @@ def _of_files(problem: Problem, requirements: Requirements, offered: Collection[
         if asked and (choice := offer(asked)) is not None:
             found[package] = (choice,)
     return found
+
+
+def _ruled_out(problem: Problem, offered: Collection[str]) -> Offers:
+    """Return releases of what files bound in a way that another line rules out."""
+    helpers = problem.session.candidates.helpers
+    found: Offers = {}
+    for text in fact_mapping(problem.environment.fact(CONTRADICTED)).values():
+        said = REQUIRED.search(text)
+        if said is None or package_of(said["other"], said["other"]) in {*offered, *ORDER, *PLANNED}:
+            continue
+        name, needs = said["other"], said["needs"]
+        near = helpers.newest_in(name, ",".join(filter(None, (needs, _same_major(text)))))
+        told = (f"{name}=={near}", name) if near else (f"{name}{needs}",)
+        choices = tuple(choice for each in told if (choice := offer(each)) is not None)
+        found |= {package_of(name, name): choices} if choices else {}
+    return found
+
+
+def _same_major(text: str) -> str:
+    """Return the bound of the major version that a line asks for, "" where it names none."""
+    asked = _BELOW.search(text)
+    return f"<{int(asked['major']) + 1}.dev0" if asked else ""
 
 
 def _agreed(requirements: Requirements, name: str) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.choice import Choice
 
 
-_REQUIRED = re.compile(r" requires (?P<other>[\w.-]{1,80})(?P<needs>[=<>!~][^ ]{1,200}), and ")
+REQUIRED = re.compile(r" requires (?P<other>[\w.-]{1,80})(?P<needs>[=<>!~][^ ]{1,200}), and ")
 """What a line says that a release requires, and the files rule out."""
 
 _UNKNOWN = Unknown("known only after the installation", AFTER)
@@ -283,7 +283,7 @@ def _is_settled(name: str, text: str, choice: Choice) -> bool:
     """Return whether a choice moves what a line is about, or comes in the version it requires."""
     if name == choice.distribution:
         return True
-    found = _REQUIRED.search(text)
+    found = REQUIRED.search(text)
     is_other = found is not None and found["other"] == choice.distribution and choice.version
     return bool(is_other) and found is not None and accepts(found["needs"], choice.version)
 

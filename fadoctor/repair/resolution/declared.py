@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packaging.requirements import Requirement
-
+from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
 
-_TABLES = ("declared-requirements", FRAMEWORK_TABLE)
+_TABLES = ("declared-requirements", "helper-releases", FRAMEWORK_TABLE)
 SOURCE = "matrix declared-requirements: what is not met"
 _NAMES = {name for names in PACKAGES.values() for name in names}
 
@@ -38,7 +37,8 @@ class Declared:
         self._matrix = matrix
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
-        words = {word for row in rows for word in str(row.get("requires") or "").split()}
+        cells = (row.get(column) for row in rows for column in ("requires", "also"))
+        words = {word for cell in cells for word in str(cell or "").split()}
         self._named = self._askers | {_name_of(word) for word in words}
         self._known: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -52,14 +52,7 @@ class Declared:
             return {}
         asked = (name, version)
         if asked not in self._known:
-            keys: dict[str, Fact] = {
-                "package": Known(name, "asked"),
-                "version": Known(version, "asked"),
-            }
-            cells = [self._matrix.find(table, keys).cell("requires") for table in _TABLES]
-            words = [cell.value for cell in cells if isinstance(cell, Known)]
-            found = (Requirement(w) for each in words if isinstance(each, tuple) for w in each)
-            self._known[asked] = {each.name: str(each.specifier) for each in found}
+            self._known[asked] = declared(name, version, self._matrix)
         return self._known[asked]
 
     def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:

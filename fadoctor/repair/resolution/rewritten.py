@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
+from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.planned import Requirement
@@ -35,6 +36,8 @@ class NewTexts(NamedTuple):
     rewrites: tuple[Rewrite, ...]
     moved: Mapping[str, str]
     """Distribution -> the version that locks are made to have, "" for none."""
+    left: frozenset[str] | None = None
+    """The rules whose errors stay, as the plan says; None where hands have to change more."""
 
 
 class Rewritten(NamedTuple):
@@ -43,7 +46,7 @@ class Rewritten(NamedTuple):
     environment: Environment
     """What comes of the new texts today."""
     worse: tuple[Finding, ...]
-    """The errors that the new texts have, and the old ones have not."""
+    """The errors that the new texts have, and the old ones have not, or the plan says are gone."""
     given: Environment
     """As the new texts describe it."""
 
@@ -71,7 +74,8 @@ def judge_rewritten(
     given = planned_environment(environment, manifests, matrix)
     after = plan_base(given, knowledge)
     before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
-    worse = (each for each in _errors(after, knowledge) if each.rule_id not in before)
+    meant = before if new.left is None else before & new.left
+    worse = (each for each in _errors(after, knowledge) if each.rule_id not in meant)
     return Rewritten(after, tuple(worse), given)
 
 
@@ -108,5 +112,10 @@ def with_what_comes(before: Environment, after: Environment) -> Environment:
 
 
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterable[Finding]:
+    """Yield the errors, but for those of what no file names: it may come all the same."""
     found = foresee(environment, knowledge).assessment.findings
-    return (each for each in found if each.severity is Severity.ERROR)
+    return (
+        each
+        for each in found
+        if each.severity is Severity.ERROR and all(e.source != ASSUMED for e in each.evidence)
+    )

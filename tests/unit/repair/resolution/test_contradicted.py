@@ -46,7 +46,7 @@ def told(folder: Path, *lines: str) -> str:
         ),
         (
             ("transformers==4.57.1", "huggingface_hub>=1.0"),
-            "transformers==4.57.1 requires huggingface-hub<1.0,>=0.34.0",
+            "transformers==4.57.1 requires huggingface-hub>=0.34.0,<1.0",
         ),
         (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
         (
@@ -86,7 +86,8 @@ def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:
     assert [each.line for each in finding.locations] == [1, 2]
     base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
     plan = make_plan(base, session(), PlannerRequest())
-    assert plan.proof.errors == (RULE,)
+    assert changed(plan) == {"huggingface-hub": "0.36.2"}
+    assert not plan.proof.errors
 
 
 def test_what_is_ruled_out_is_told_once(tmp_path: Path) -> None:
@@ -147,6 +148,11 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
         ("vllm==0.11.0\nopenai==1.50.0\n", {"openai": ">=1.99.1"}),
         # an extra pins it, and the release is in no table
         ("sglang[srt]==0.4.9.post2\nsgl-kernel==0.1.2.post1\n", {"sgl-kernel": "0.2.5"}),
+        # a line that bounds it, of the major version that the line is about
+        ("trl==0.24.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
+        # vLLM moved to another release, which requires the same
+        ("vllm==0.11.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
+        ("datasets==3.2.0\nfsspec>=2025.1\n", {"fsspec": "<=2024.9.0,>=2023.1.0"}),
         # what it compares at import
         (
             "transformer-engine==2.5.0\ntransformer-engine-torch==2.7.0\n",
@@ -167,6 +173,7 @@ def test_the_line_that_another_rules_out_is_changed_alone(
     ("text", "changes"),
     [
         ("axolotl==0.15.0\ntorch==2.9.1\n", {"torch": "2.8.0"}),
+        ("tensordict==0.15.1\ntorch==2.4.1\n", {"torch": "2.13.0"}),
         ("sglang==0.5.6\nsgl-kernel==0.3.14\n", {"sgl-kernel": "0.3.18.post2"}),
     ],
 )

@@ -78,3 +78,20 @@ def test_a_lock_is_judged_as_its_tool_writes_it(tmp_path: Path) -> None:
     found = judge_rewritten(environment, session().knowledge, (str(name), str(lock)), new)
     assert found.given.fact("triton.version").value == "3.4.0"  # type: ignore[union-attr] # Known
     assert not found.worse
+
+
+def test_what_a_plan_says_is_gone_and_is_there_is_worse(tmp_path: Path) -> None:
+    """A plan moved vLLM to a release that the same line rules out, and called it repaired."""
+    before, after = (f"vllm=={v}\ntransformers<4.50\n" for v in ("0.11.0", "0.16.0"))
+    environment = on(tmp_path, before, "A100", "580.65")
+    name = str(tmp_path / "0" / "requirements.txt")
+    for left, is_worse in ((frozenset(), True), (None, False)):
+        new = NewTexts((Rewrite(open_source(name), after),), {}, left)
+        found = judge_rewritten(environment, session().knowledge, (name,), new)
+        assert ("requirements-contradict" in {each.rule_id for each in found.worse}) is is_worse
+
+
+def test_a_torch_that_no_file_names_is_no_error_of_the_new_text(tmp_path: Path) -> None:
+    """A list of two packages was not changed, as it names no torch: an installer brings it."""
+    texts = [f"unsloth-zoo==2026.7.2\npeft=={version}\n" for version in ("0.15.1", "0.21.2")]
+    assert judged(tmp_path, *texts) == set()
