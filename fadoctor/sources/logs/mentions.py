@@ -191,6 +191,11 @@ _SO = compiled(
 _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
+# File "C:\Users\me\AppData\Local\Programs\Python\Python310\lib\runpy.py", line 196: what runs
+_HOME = compiled(
+    r"[\\/]Python3(?P<minor>\d{1,2})(?P<free>)(?:-32)?[\\/]{1,4}(?:[Ll]ib|site-packages)[\\/]"
+    r"[^\"\n]{1,200}\.py(?:\"?, line |:)\d"
+)
 
 # python_embeded\Lib\site-packages\torch-2.8.0+cu129.dist-info
 _RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
@@ -254,7 +259,7 @@ def _of_files(line: PastedLine) -> Iterator[Claim]:
     """Yield what the name of a file says of Python, the machine, and what is installed."""
     for record in islice(_RECORD.finditer(line.text), MOST) if ".dist-info" in line.text else ():
         yield _package(record["name"], record["version"], line)
-    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, "")):
+    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, ""), (_HOME, "")):
         found = form.search(line.text)
         if found is None:
             continue
