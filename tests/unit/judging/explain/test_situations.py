@@ -40,6 +40,7 @@ LINES = {
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
+    "packed-on-windows": "I unpacked it and double-clicked run.bat",
 }
 
 MATRIX = Matrix(load_knowledge().tables)
