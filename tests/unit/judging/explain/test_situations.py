@@ -57,6 +57,16 @@ def test_a_line_shows_the_place(place: str) -> None:
     assert place in _shown("hello", LINES[place])
 
 
+def test_frames_of_the_desktop_edition_outweigh_a_folder_of_the_portable_one() -> None:
+    # the package was put into another program's Python: its folder is named, and does not run
+    shown = _shown(
+        r"triton is in D:\Comfy\python_embeded\Lib\site-packages\triton",
+        r'  File "C:\Programs\@comfyorgcomfyui-electron\resources\ComfyUI\execution.py", line 7',
+    )
+    assert "comfyui-desktop" in shown
+    assert "comfyui-portable" not in shown
+
+
 def test_each_place_of_the_table_is_tried() -> None:
     rows = MATRIX.tables[TABLE].rows
     assert {row["situation"] for row in rows} == LINES.keys()
