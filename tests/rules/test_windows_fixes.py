@@ -130,3 +130,15 @@ def test_the_bounds_of_triton_windows_in_words_are_those_of_its_rows() -> None:
     releases = {minor: str(row["version"]) for key, row in rows.items() for minor in key.split()}
     after = {minor: release.split(".") for minor, release in releases.items()}
     assert said == {minor: f"{at[0]}.{int(at[1]) + 1}" for minor, at in after.items()}
+
+
+def test_the_command_for_triton_windows_installs_what_the_rows_say() -> None:
+    """Whoever does not name a torch gets a command that computes the bound from its version."""
+    rows = {str(row["torch"]): row for row in KNOWLEDGE.tables["triton-windows-for-torch"].rows}
+    found = re.search(r" n = ([^;]{1,80});", str(rows.pop("unsaid")["command"]))
+    assert found
+    computed = compile(found[1], "the command", "eval")
+    for key, row in rows.items():
+        for minor in key.split():
+            bound = eval(computed, {"t": int(minor.split(".")[1])})  # noqa: S307 (of our own table)
+            assert bound == int(str(row["version"]).split(".")[1]) + 1

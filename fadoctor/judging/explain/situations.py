@@ -36,6 +36,9 @@ _ASKS, _SILENT = "uninstall", "-y"
 """A cell of a notebook cannot answer what pip asks."""
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
 _IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
+# python -c "import torch" | python3 -m pip show torch
+_PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
+_MODULE = " -m pip"
 _APT = "sudo apt install "
 _EXPORT = "export "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
@@ -91,13 +94,23 @@ class Situation(msgspec.Struct, frozen=True):
             silent = _SILENT if verb == _ASKS and self.pip.startswith("!") else ""
             return " ".join(filter(None, (self.pip, verb, self.option, silent, rest)))
         if self.pip and step.kind is StepKind.ADVICE:
-            return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", step.text)
+            named = _PYTHON.sub(lambda found: self._python or found[0], step.text)
+            return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", named)
+        if self._python and step.kind is StepKind.SYSTEM and _PYTHON.match(step.text):
+            return _PYTHON.sub(lambda _: self._python, step.text, count=1)
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
             names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
             return f"{self.installer} {' '.join(names)}" if all(names) else step.text
         if self.sets and step.kind in _OF_SHELL and step.text.startswith(_EXPORT):
             return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
+
+    @property
+    def _python(self) -> str:
+        """Return how Python is started here, with a blank, "" where pip does not tell."""
+        if self.pip.startswith("!"):
+            return "!python "
+        return f"{self.pip.removesuffix(_MODULE)} " if self.pip.endswith(_MODULE) else ""
 
     def _renamed(self, name: str) -> str:
         """Return what a package of Debian is called here, "" where the table does not say."""

@@ -132,17 +132,20 @@ class WheelFiles:
             if "not a supported wheel" in line
             for each in _FILE.finditer(line)
         }
-        if len(found) != 1:
+        tags = {tag for _, tag in found}
+        if len(tags) != 1:
             return []
-        file, tag = found.pop()
-        if tag == self._python or self._platform not in file:
+        tag, files = tags.pop(), sorted(file for file, _ in found)
+        if tag == self._python or not all(self._platform in file for file in files):
             return []
         python = _dotted(tag)
-        says = f"The name says cp{tag[2:]}: this file is for Python {python} alone."
+        new, of_list = f"py{tag[2:]}", "-r requirements.txt"
         lines = (
-            f"uv venv --python {python} py{tag[2:]}",
-            f"uv pip install --python py{tag[2:]} {file}",
+            f"uv venv --python {python} {new}",
+            f"uv pip install --python {new} {of_list if len(files) > 1 else files[0]}",
         )
+        which = "these files are" if len(files) > 1 else "this file is"
+        says = f"The name says cp{tag[2:]}: {which} for Python {python} alone."
         steps = [Step(StepKind.SYSTEM, line) for line in lines]
         return [Step(StepKind.ADVICE, says), *steps]
 

@@ -8,7 +8,7 @@ from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.judging.explain.situations import TABLE, Situation, situations, suiting
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import facts_of
 
@@ -40,6 +40,7 @@ LINES = {
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
     "in-a-uv-project": "$ uv run train.py",
     "in-jupyter": "train.ipynb, cell 3",
+    "packed-on-windows": "I unpacked it and double-clicked run.bat",
 }
 
 MATRIX = Matrix(load_knowledge().tables)
@@ -172,3 +173,24 @@ def test_the_folder_of_another_installation_is_not_where_desktop_installs() -> N
         r'File "C:\Users\eve\AppData\Local\Programs\@comfyorgcomfyui-electron\x.py", line 3',
     ]
     assert _shown(*lines) == ("comfyui-desktop",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "written"),
+    [
+        (StepKind.SYSTEM, 'python -c "import torch"', r'venv\Scripts\python.exe -c "import torch"'),
+        (StepKind.SYSTEM, "python main.py", "python main.py"),
+        (
+            StepKind.ADVICE,
+            "`python -m pip show torch`.",
+            r"`venv\Scripts\python.exe -m pip show torch`.",
+        ),
+        (StepKind.ADVICE, "python -m venv new", "python -m venv new"),
+    ],
+)
+def test_the_python_of_the_place_runs_what_asks_its_packages(
+    kind: StepKind, text: str, written: str
+) -> None:
+    here = Situation("there", pip=r"venv\Scripts\python.exe -m pip")
+    fix = Fix("a", "A", Safety.SAFE, (Step(kind, text),))
+    assert here.started(fix).steps[0].text == written

@@ -120,6 +120,18 @@ def test_a_file_that_is_no_attention_needs_the_python_of_its_name(knowledge: Kno
     assert lines == ["uv venv --python 3.10 py310", f"uv pip install --python py310 {file}"]
 
 
+def test_several_files_need_the_python_of_their_names(knowledge: Knowledge) -> None:
+    """A list of requirements names them: the list is installed again, not one file."""
+    names = ("exllama-0.1.0+cu118", "auto_gptq-0.4.2+cu118")
+    text = "\n".join(f"ERROR: {each}-cp310-cp310-linux_x86_64.whl {_UNFIT}" for each in names)
+    said, *lines = _steps(text, knowledge)
+    assert said == "The name says cp310: these files are for Python 3.10 alone."
+    assert lines == [
+        "uv venv --python 3.10 py310",
+        "uv pip install --python py310 -r requirements.txt",
+    ]
+
+
 def test_amd_gets_no_file_for_cuda(knowledge: Knowledge) -> None:
     text = f"{_NO_PART}\ntorch 2.8.0+rocm6.4, Python 3.12 on Windows, Radeon RX 7900 XTX"
     assert not any("http" in step for step in _steps(text, knowledge))
