@@ -76,7 +76,10 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class _Text:
-    """A text as sentences, and which ideas stand in them."""
+    """A text as sentences in small letters, and which ideas stand in them.
+
+    An ASCII pattern that knows no upper case knows it of Cyrillic and of accents nevertheless.
+    """
 
     def __init__(
         self,
@@ -87,8 +90,10 @@ class _Text:
         others: bool,
     ) -> None:
         self._words = words
-        self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
-        self._sentences = tuple(_sentences(lines, reported, others=others))
+        self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines).lower()
+        self._sentences = tuple(
+            (line, text.lower()) for line, text in _sentences(lines, reported, others=others)
+        )
         self._held: dict[str, bool] = {}
         self._places: dict[str, frozenset[int]] = {}
 
