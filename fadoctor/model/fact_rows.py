@@ -191,6 +191,7 @@ log.name_told          | text    | log         | which releases have a name that
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them
 log.name_other         | text    | log         | the releases that have the name, as an installer takes them
+log.name_nearest       | version | log         | the oldest release that has a new name, or the newest one that still has a name that is gone
 log.name_instead       | text    | log         | what is used in the place of an attribute that an object lacks
 log.name_mixed         | boolean | log         | the package asks itself, or all its releases have the name: its files are of two releases, or damaged
 log.name_here          | boolean | log         | the release that a log names has the name: an older one was imported, or that of another Python

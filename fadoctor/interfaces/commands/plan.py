@@ -140,7 +140,9 @@ def _written_for(
     found = None
     for whole in (False, True):
         lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
-        found = _judged(request, knowledge, as_read, lines.rewrites) if lines.rewrites else None
+        found = (
+            _judged(request, knowledge, as_read, lines.rewrites, plan) if lines.rewrites else None
+        )
         if found is None or not found.worse:
             break
     given = as_read if found is None else found.given
@@ -154,16 +156,22 @@ def _written_for(
 
 
 def _judged(
-    request: Request, knowledge: Knowledge, as_read: Environment, rewrites: tuple[Rewrite, ...]
+    request: Request,
+    knowledge: Knowledge,
+    as_read: Environment,
+    rewrites: tuple[Rewrite, ...],
+    plan: Plan,
 ) -> Rewritten:
-    """Judge the files as they would be written."""
-    from fadoctor.repair.resolution.rewritten import judge_rewritten
+    """Judge the files as they would be written, and locks as their tools write them then."""
+    from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten
     from fadoctor.sources.manifests.chosen import choice_of
     from fadoctor.sources.manifests.source import open_source
 
     choice = choice_of(request.extras, request.groups)
     opened = partial(open_source, choice=choice, fence=request.fence)
-    return judge_rewritten(as_read, knowledge, request.requirements, rewrites, opened)
+    moved = {each.distribution: each.after for each in plan.changes}
+    new = NewTexts(rewrites, moved)
+    return judge_rewritten(as_read, knowledge, request.requirements, new, opened)
 
 
 def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:

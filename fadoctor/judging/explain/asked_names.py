@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
 
-FACTS = ("told", "upgrade", "other", "way", "mixed", "instead", "here")
+FACTS = ("told", "upgrade", "other", "nearest", "way", "mixed", "instead", "here")
 """The facts that follow, behind ``log.name_``."""
 
 # File "/opt/venv/lib/python3.11/site-packages/peft/peft_model.py", line 37, in <module>

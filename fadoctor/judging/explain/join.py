@@ -123,6 +123,9 @@ NOT_TAKEN = frozenset({"trainer-argument-unknown", "vllm-argument-unknown"})
 RENAMED = "hf-import-renamed"
 """The rule of which tables say more: a name about attention that transformers does not have."""
 
+UNFIT = "pair-unfit"
+"""Says that a package needs a newer torch, by the names that it asks for."""
+
 _NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum", "package")
 """The groups of a pattern that are facts of the log."""
 
@@ -258,7 +261,7 @@ def _named(cause: Cause, environment: Environment) -> dict[str, Fact]:
         f"log.{name}": Known(value, "the log") if value else Absent(f"the log names no {name}")
         for name, value in found.items()
     }
-    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, RENAMED, *NOT_TAKEN}:
+    if cause.rule.id not in {ASKED_IN_VAIN, LACKED, RENAMED, UNFIT, *NOT_TAKEN}:
         return named
     # Late: its tables are large, and few logs miss a name.
     from fadoctor.judging.explain.asked_names import name_facts  # noqa: PLC0415

@@ -37,10 +37,12 @@ _PLAIN = compiled(r"[\w:.\\/-]{1,300}")
 # "/home/ada/ComfyUI/venv/lib/python3.12/site-packages/torch/__init__.py". uv's .venv has no pip,
 # and images (/opt, /app, /usr) have theirs on the PATH.
 _UNIX = compiled(
-    r"(?<![\w/.-])(?P<root>(?!/(?:opt|app|usr|venv)/)(?:/[\w.()+@-]{1,60}){2,12})"
+    r"(?<![\w/.-])(?P<root>(?!/(?:app|usr|venv)/|/opt/(?:[\w.-]{1,60}/){1,2}lib/)(?:/[\w.()+@-]{1,60}){2,12})"
     r"/lib/python3\.\d{1,2}/site-packages/"
 )
 _UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
+# venv ./venv/bin/python: what a start script prints of the Python that it takes
+_TOLD_OF_SCRIPT = compiled(r"^\W{0,2}venv (?P<python>(?:\./|/)?[\w./@+-]{0,120}/bin/python3?)\s*$")
 # (venv) ada@box:~$ | (py312) $: the environment is active where commands are typed
 _ACTIVE = compiled(r"^\s{0,8}\([\w. -]{1,40}\) ?(?:\S{1,80} ?)?[$#%>] ?")
 
@@ -93,6 +95,8 @@ def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
+        if script := _TOLD_OF_SCRIPT.match(line):
+            yield script["python"]
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
         for site in () if is_active else _UNIX.finditer(line):

@@ -126,6 +126,9 @@ _OF_SHELL = (StepKind.SET, StepKind.SYSTEM)
 OWN_PYTHON = "own-python"
 """The place that is no row of the table: a program whose Python a text shows by its path."""
 
+DESKTOP = "comfyui-desktop"
+"""The place of the table whose Python is opened from inside: a path in the text is another one."""
+
 
 def situations(
     lines: Sequence[str], environment: Environment, tables: Mapping[str, Table]
@@ -138,7 +141,7 @@ def situations(
     folded = text.casefold()
     system = environment.facts.get("host.os")
     shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
-    if any(each.pip for each in shown):
+    if any(each.pip or each.name == DESKTOP for each in shown):
         return shown
     cut = text.splitlines()
     typed, pip = typed_pip(cut), _own_pip(cut)

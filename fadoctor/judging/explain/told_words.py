@@ -71,6 +71,8 @@ class _Row(msgspec.Struct, frozen=True):
     below: str
     rule: str
     message: str
+    others: bool
+    """Whether it is about a program with a CUDA of its own."""
 
 
 class _Text:
@@ -81,10 +83,12 @@ class _Text:
         lines: tuple[Line, ...],
         words: Mapping[str, re.Pattern[str]],
         reported: frozenset[int],
+        *,
+        others: bool,
     ) -> None:
         self._words = words
         self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
-        self._sentences = tuple(_sentences(lines, reported))
+        self._sentences = tuple(_sentences(lines, reported, others=others))
         self._held: dict[str, bool] = {}
         self._places: dict[str, frozenset[int]] = {}
 
@@ -112,19 +116,22 @@ class _Text:
 
 def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told."""
-    if not lines or len(lines) > LINES_LIMIT or _is_of_others(lines):
+    if not lines or len(lines) > LINES_LIMIT or _is_success(lines):
         return None
-    if _is_success(lines):
-        return None
-    text = _Text(lines, _words(knowledge), facts.reported)
+    words = _words(knowledge)
+    told = {others: _Text(lines, words, facts.reported, others=others) for others in (False, True)}
+    is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
     for row in _rows(knowledge):
         if row.rule not in rules or not _fits(row, capabilities):
             continue
+        if is_of_others and not row.others:
+            continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
+        text = told[row.others]
         if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
             continue
         line = text.sentence_with(row.says)
@@ -149,15 +156,20 @@ def _is_foreign(text: str) -> bool:
     return _OTHERS.search(text) is not None and _OURS.search(text) is None
 
 
-def _sentences(lines: tuple[Line, ...], reported: frozenset[int]) -> Iterator[tuple[Line, str]]:
-    """Yield sentences, each with its line; two short ones that follow each other also as one."""
+def _sentences(
+    lines: tuple[Line, ...], reported: frozenset[int], *, others: bool
+) -> Iterator[tuple[Line, str]]:
+    """Yield sentences, each with its line; two short ones that follow each other also as one.
+
+    Those about programs with a CUDA of their own are left out, unless `others` are asked for.
+    """
     for line in lines:
         if line.number in reported or _PRINTED.search(line.text):
             continue
         before = ""
         for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
             sentence = part.strip()[:SENTENCE_LIMIT]
-            if not sentence or is_over(sentence) or _OTHERS.search(sentence):
+            if not sentence or is_over(sentence) or (not others and _OTHERS.search(sentence)):
                 before = ""
                 continue
             yield line, sentence
@@ -203,8 +215,9 @@ def _rows(knowledge: Knowledge) -> Iterator[_Row]:
     for row in knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ():
         says, beside, unless = (tuple(_text(row.get(key)).split())
                                 for key in ("says", "beside", "unless"))  # fmt: skip
-        yield _Row(says, beside, unless, *(_text(row.get(key))
-                   for key in ("least", "below", "rule", "message")))  # fmt: skip
+        least, below = _text(row.get("least")), _text(row.get("below"))
+        rule, message = _text(row.get("rule")), _text(row.get("message"))
+        yield _Row(says, beside, unless, least, below, rule, message, row.get("others") is True)
 
 
 def _text(cell: Cell) -> str:

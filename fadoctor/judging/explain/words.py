@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -59,6 +60,8 @@ def is_alike(one: str, other: str) -> bool:
     """
     if one == other or (one == _ANY_ERROR and other.endswith(_ANY_ERROR)):
         return True
+    if min(len(one), len(other)) >= _SHORT and _as_seen(one) == _as_seen(other):
+        return True
     short, long = sorted((one, other), key=len)
     if len(short) < _SHORT or len(long) - len(short) > 1:
         return False
@@ -74,6 +77,12 @@ def is_alike(one: str, other: str) -> bool:
         )
     at = next((at for at in range(len(short)) if short[at] != long[at]), len(short))
     return short[at:] == long[at + 1 :]
+
+
+@lru_cache(maxsize=8_192)
+def _as_seen(word: str) -> str:
+    """Return a word as a program reads it off a picture: kernel as kemel."""
+    return word.replace("rn", "m").replace("cl", "d").replace("vv", "w").replace("l", "i")
 
 
 _ANY_ERROR = "error"

@@ -87,6 +87,7 @@ class NameTables:
             low, high = first or str(package["first"]), last or str(package["last"])
             top = "" if last else _next_major(first, high)
             found["other"] = f"{package['package']}>={low},{top or f'<={high}'}"
+            found["nearest"] = last if found["way"] == GONE else first
         elif not isinstance(given.cell("never"), Known):
             found["mixed"] = True  # all releases have it
         if (here := self._version(self.wanted.top)) and self.has(here):

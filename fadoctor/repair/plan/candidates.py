@@ -53,7 +53,10 @@ class Candidates:
         self._triton: dict[tuple[str, str], tuple[Choice, ...]] = {}
 
     def torch(self, environment: Environment) -> tuple[Choice, ...]:
-        """Return the torch builds for this platform and Python, nearest first, then newest."""
+        """Return the torch builds for this platform and Python, nearest first, then newest.
+
+        Of one release that is first whose CUDA is nearest to the one that is here.
+        """
         platform, python = text_of(environment, "host.platform"), python_of(environment)
         if not platform or not python:
             return ()
@@ -63,7 +66,8 @@ class Candidates:
         here = version_part(text_of(environment, "torch.version"), "base")
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
         found = [self._at_distance(choice, here) for choice in fitting]
-        return tuple(sorted(found, key=lambda choice: (choice.distance, choice.age)))
+        cuda = text_of(environment, "torch.cuda")
+        return tuple(sorted(found, key=lambda c: (c.distance, c.age, *_cuda_apart(c, cuda))))
 
     def torch_like(self, environment: Environment) -> Choice | None:
         """Return the candidate that is the torch which is installed, where there is one."""
@@ -244,3 +248,17 @@ def _triton(version: str, row: Row, name: str = PACKAGES[TRITON][0]) -> Choice:
     facts["triton.requires"] = Known({}, AFTER)
     facts["toolkit.ptxas.version"] = known(row.get("ptxas"))
     return Choice(TRITON, ChoiceKind.INSTALL, version, version, f"{name}=={version}", facts=facts)
+
+
+def _cuda_apart(choice: Choice, here: str) -> tuple[int, int]:
+    """Return how far the CUDA of a torch is from another one: in major and in minor versions."""
+    theirs = choice.facts.get("torch.cuda")
+    if not here or not isinstance(theirs, Known):
+        return (0, 0)
+    (major, minor), (other, of_other) = map(_numbers, (here, str(theirs.value)))
+    return (abs(major - other), abs(minor - of_other) if major == other else -of_other)
+
+
+def _numbers(cuda: str) -> tuple[int, int]:
+    major, _, minor = cuda.partition(".")
+    return (int(major), int(minor.partition(".")[0] or "0"))

@@ -9,7 +9,14 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import fact_mapping
-from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TABLED_FRAMEWORKS, TORCH, package_of
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    NUMPY,
+    PACKAGES,
+    TABLED_FRAMEWORKS,
+    TORCH,
+    package_of,
+)
 from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.compatible_newest import Company
@@ -122,7 +129,8 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
         needs = helpers.needs(asker.distribution, asker.version, platform)
         for name, specifier in needs.items():
             package = package_of(name, name)
-            fits = name in there and accepts(specifier, there[name])
+            # a missing NumPy comes with everything: nothing has to name it
+            fits = accepts(specifier, there[name]) if name in there else name == NUMPY
             if fits or package in followers or package in state or package in kept:
                 continue
             if (choice := company.newest(name)) is not None:

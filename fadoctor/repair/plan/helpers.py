@@ -39,7 +39,8 @@ class Helpers:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
         self.published = ReadyMadeFiles(matrix)
-        self.rows = (*matrix.tables["helper-releases"].rows, *matrix.tables[FRAMEWORK_TABLE].rows)
+        tables = ("helper-releases", "numpy-releases", FRAMEWORK_TABLE)
+        self.rows = tuple(row for table in tables for row in matrix.tables[table].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
         self._asked_by: dict[str, tuple[str, ...]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import fact_mapping, fact_text, fact_words
@@ -73,10 +74,21 @@ def _of_files(problem: Problem, requirements: Requirements, offered: Collection[
     found: Offers = {}
     for each in violations(problem.environment, requirements):
         package = _key(each.needs)
-        is_free = package not in offered and package not in (*ORDER, *PLANNED)
-        if each.found and is_free and helpers.knows(each.needs):
-            found |= {} if (choice := offer(each.needs)) is None else {package: (choice,)}
+        is_free = package not in {*offered, *found, *ORDER, *PLANNED}
+        if not each.found or not is_free:
+            continue
+        is_listed = helpers.reaches(each.needs, each.specifier)
+        asked = each.needs if is_listed else _agreed(requirements, each.needs)
+        if asked and (choice := offer(asked)) is not None:
+            found[package] = (choice,)
     return found
+
+
+def _agreed(requirements: Requirements, name: str) -> str:
+    """Return a package in the range that all askers take, "" where none can be."""
+    asked = {needs[name] for needs in requirements.values() if needs.get(name)}
+    pairs = combinations(sorted(asked), 2)
+    return f"{name}{','.join(sorted(asked))}" if all(can_agree(*each) for each in pairs) else ""
 
 
 def _is_refused(requirements: Requirements, each: Violation) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import Requirement
 
 from fadoctor.model.fact import Fact, Known, Unknown
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
 
+_TABLES = ("declared-requirements", FRAMEWORK_TABLE)
 SOURCE = "matrix declared-requirements: what is not met"
 _NAMES = {name for names in PACKAGES.values() for name in names}
 
@@ -30,12 +31,12 @@ def _name_of(requirement: str) -> str:
 
 
 class Declared:
-    """Table ``declared-requirements``; it keeps what it has looked up."""
+    """What tables say that releases declare; it keeps what it has looked up."""
 
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix."""
         self._matrix = matrix
-        rows = matrix.tables["declared-requirements"].rows
+        rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
         words = {word for row in rows for word in str(row.get("requires") or "").split()}
         self._named = self._askers | {_name_of(word) for word in words}
@@ -55,9 +56,9 @@ class Declared:
                 "package": Known(name, "asked"),
                 "version": Known(version, "asked"),
             }
-            cell = self._matrix.find("declared-requirements", keys).cell("requires")
-            words = cell.value if isinstance(cell, Known) else ()
-            found = map(Requirement, words if isinstance(words, tuple) else ())
+            cells = [self._matrix.find(table, keys).cell("requires") for table in _TABLES]
+            words = [cell.value for cell in cells if isinstance(cell, Known)]
+            found = (Requirement(w) for each in words if isinstance(each, tuple) for w in each)
             self._known[asked] = {each.name: str(each.specifier) for each in found}
         return self._known[asked]
 

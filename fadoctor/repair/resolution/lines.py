@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,14 @@ from fadoctor.repair.resolution.requirement_line import (
     index_line,
     is_index,
 )
+from fadoctor.repair.resolution.uv_locks import LOCK, together
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirements_txt import KIND
 from fadoctor.sources.manifests.source import Source, open_source
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 # torch==2.6.0, flash-attn @ https://...
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LOCKS = {
-    "uv.lock": ("uv", "lock", "--upgrade-package"),
+    "uv.lock": LOCK,
     "poetry.lock": ("poetry", "add", "--lock"),
     "pdm.lock": ("pdm", "update", "--no-sync"),
     "pixi.lock": ("pixi", "add", "--pypi"),
@@ -123,8 +125,16 @@ def lines_of(
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
     diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
+    follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
     notes = tuple(_open_questions(environment))
-    return Lines((*diffs, *dict.fromkeys(edits)), tuple(rewrites), notes)
+    return Lines((*diffs, *together(dict.fromkeys(edits), follows)), tuple(rewrites), notes)
+
+
+def _follows(environment: Environment, rewritten: Collection[str], lock: str, name: str) -> bool:
+    """Return whether what a lock has of a package follows from its project, which is changed."""
+    project = str(PurePath(lock).with_name("pyproject.toml"))
+    named = {place.file for place in _places(environment, name)}
+    return project in rewritten and (project in named or _is_brought(environment, name))
 
 
 def _open_questions(environment: Environment) -> Iterator[str]:

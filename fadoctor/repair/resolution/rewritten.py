@@ -14,17 +14,27 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.resolution.lines import Rewrite
+    from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
+
+
+class NewTexts(NamedTuple):
+    """What becomes of files."""
+
+    rewrites: tuple[Rewrite, ...]
+    moved: Mapping[str, str]
+    """Distribution -> the version that locks are made to have, "" for none."""
 
 
 class Rewritten(NamedTuple):
@@ -42,7 +52,7 @@ def judge_rewritten(
     environment: Environment,
     knowledge: Knowledge,
     names: Iterable[str],
-    rewrites: Iterable[Rewrite],
+    new: NewTexts,
     opened: Callable[[str], Source] = open_source,
 ) -> Rewritten:
     """Judge the new texts beside the old ones.
@@ -50,18 +60,36 @@ def judge_rewritten(
     `environment`: what the old texts make of the machine. A text that no reader takes any more
     raises InputError. `opened` reads a file for what was chosen, within a fence if there is one.
     """
-    texts = {rewrite.source.name: rewrite.text for rewrite in rewrites}
+    texts = {rewrite.source.name: rewrite.text for rewrite in new.rewrites}
     manifests = []
     for name in names:
         source = opened(name)
         text = texts.get(source.name, source.text)
-        manifests.append(read_source(msgspec.structs.replace(source, text=text, instead=texts)))
+        manifest = read_source(msgspec.structs.replace(source, text=text, instead=texts))
+        manifests.append(_locked_again(manifest, new.moved) if texts else manifest)
     matrix = Matrix(load_apart(knowledge.tables))
     given = planned_environment(environment, manifests, matrix)
     after = plan_base(given, knowledge)
     before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
     worse = (each for each in _errors(after, knowledge) if each.rule_id not in before)
     return Rewritten(after, tuple(worse), given)
+
+
+def _locked_again(manifest: Manifest, moved: Mapping[str, str]) -> Manifest:
+    """Return a lock as its tool writes it after the change; another file is as it is."""
+    if not manifest.is_complete:
+        return manifest
+    found = (_moved(each, moved) for each in manifest.requirements if moved.get(each.name) != "")
+    return msgspec.structs.replace(manifest, requirements=tuple(found))
+
+
+def _moved(locked: Requirement, moved: Mapping[str, str]) -> Requirement:
+    """Return what a lock says of a package: of another release nothing else is known."""
+    version = moved.get(locked.name, "")
+    if not version:
+        return locked
+    exact = f"=={version}" if version[0].isdigit() else version
+    return Requirement(locked.name, locked.place, exact, marker=locked.marker)
 
 
 def with_what_comes(before: Environment, after: Environment) -> Environment:

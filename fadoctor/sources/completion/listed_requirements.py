@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import on_platform
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
@@ -23,6 +24,8 @@ _SOURCE = "the tables of releases"
 
 _EVERY_TORCH = frozenset({"filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"})
 """What every torch since 2.1 requires on every platform."""
+
+_WITH_FACTS = frozenset(name for names in PACKAGES.values() for name in names)
 
 _OF_TABLES, _WINDOWS = "linux_x86_64", "win_amd64"
 
@@ -92,11 +95,12 @@ def _on_windows(distribution: str, matrix: Matrix) -> tuple[str, ...]:
 
 
 def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    """Return the facts of companions of the stack that a text names, as far as tables have them."""
+    """Return the facts of what else a text names and tables have the requirements of."""
     found: dict[str, Fact] = {}
     count = 0
+    asked = (COMPANIONS | _declaring(matrix)) - _WITH_FACTS
     for name, version in sorted(fact_mapping(facts.get(NAMED)).items()):
-        if name not in COMPANIONS or count == REQUIRER_LIMIT:
+        if name not in asked or count == REQUIRER_LIMIT:
             continue
         if needs := _declared(name, version, facts, matrix):
             at = f"{REQUIRER}[{count}]"
@@ -108,6 +112,12 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
             }
             count += 1
     return found | {f"{REQUIRER}.count": Known(count, _SOURCE)} if count else {}
+
+
+def _declaring(matrix: Matrix) -> frozenset[str]:
+    """Return the distributions of which a table says what they declare to require."""
+    rows = matrix.tables["declared-requirements"].rows
+    return frozenset(name for row in rows for name in cell_words(row["package"]))
 
 
 def _text(facts: Mapping[str, Fact], name: str) -> str:

@@ -42,13 +42,13 @@ _WORDS = (
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
-    "detected cuda version", "-openai:v", "lmsysorg/",
+    "torch.version.cuda", "detected cuda version", "-openai:v", "lmsysorg/",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version)?[`'\"*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?[`'\"*:=\s]{0,60}v?\d")
 """What stands where the version of a package does, from the first word of its name on."""
 
 IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
@@ -59,10 +59,11 @@ STOPS = r"(?!\w|[.+]\w)"
 
 _PACKAGE_FORMS = (
     # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0",
+    # PyTorch version (torch.__version__): 2.5.1+cu121
     # -torch 2.6.0 too, but not humming-kernels 0.1.19
     (
         rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-])(?<![\w.]-))(?P<name>{NAME})(?:\+cuda)?"
-        rf"(?: ?(?:version|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
+        rf"(?: ?(?:version(?: \([\w.]{{3,24}}\))?|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
         rf"|\s?(?:{IS})\s?|版)"
         rf"[*`]{{0,3}}v?{VERSION}{STOPS}"
@@ -98,6 +99,10 @@ _MOVED = tuple(
         ),
     )
 )
+# pip install flash-attn==2.7.4.post1 --no-build-isolation | uv pip install "torch<2.8" vllm
+_COMMAND = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add)(?=[ \"'])")
+_ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
+_FOR = compiled(r"(?i)\b(?:for|if|when|use|使用)\s{0,4}$")
 _MIGHT = compiled(
     r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
 )
@@ -147,6 +152,14 @@ _PLAIN = (
             r"\b(?:with|for|mit|against) (?:support for )?cuda) ?(?P<found>\d{1,2}\.\d)\b"
         ),
     ),
+    # CUDA version (torch.version.cuda): 12.1
+    (
+        "torch.cuda",
+        compiled(
+            r"torch\.version\.cuda\b[)`*'\"]{0,3}\s?(?:[:=]{1,2}|is)\s{0,4}[`*'\"]{0,3}"
+            r"(?P<found>\d{1,2}\.\d)(?!\w|\.\d)"
+        ),
+    ),
     # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
     ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
     # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
@@ -178,6 +191,11 @@ _SO = compiled(
 _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
+# File "C:\Users\me\AppData\Local\Programs\Python\Python310\lib\runpy.py", line 196: what runs
+_HOME = compiled(
+    r"[\\/]Python3(?P<minor>\d{1,2})(?P<free>)(?:-32)?[\\/]{1,4}(?:[Ll]ib|site-packages)[\\/]"
+    r"[^\"\n]{1,200}\.py(?:\"?, line |:)\d"
+)
 
 # python_embeded\Lib\site-packages\torch-2.8.0+cu129.dist-info
 _RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
@@ -197,9 +215,10 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
         else:
             yield from _moved(line)
             wished: dict[tuple[int, int], bool] = {}
+            commands = [*_commands(line.text)]
             for claim, span in (*_plain(line), *named_gpus(line, models, tables)):
                 if span not in wished:
-                    wished[span] = is_wished(line.text, *span)
+                    wished[span] = is_wished(_without(line.text, commands, span[0]), *span)
                 if not wished[span]:
                     yield claim
 
@@ -240,7 +259,7 @@ def _of_files(line: PastedLine) -> Iterator[Claim]:
     """Yield what the name of a file says of Python, the machine, and what is installed."""
     for record in islice(_RECORD.finditer(line.text), MOST) if ".dist-info" in line.text else ():
         yield _package(record["name"], record["version"], line)
-    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, "")):
+    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, ""), (_HOME, "")):
         found = form.search(line.text)
         if found is None:
             continue
@@ -275,6 +294,35 @@ def _you_have(line: PastedLine) -> Iterator[Claim]:
         yield _package("torch", found["version"] or found["found"], line)
     elif found is not None:
         yield Claim("python.version", found["version"], line.number, TOOL)
+
+
+def _commands(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where commands of installers with a pinned release begin and end."""
+    for command in islice(_COMMAND.finditer(text), MOST):
+        end, pinned = command.end(), False
+        for word in islice(re.finditer(r"\S+", text[command.end() :]), MOST):
+            part = word[0].rstrip(",;.)`\"'")
+            if not (_ARGUMENT.search(part) or distribution_of(part.strip("\"'`"))):
+                break
+            pinned |= "==" in part
+            end = command.end() + word.end()
+            if part != word[0]:
+                break
+        if pinned:
+            yield command.start(), end
+
+
+def _without(text: str, commands: Sequence[tuple[int, int]], at: int) -> str:
+    """Return a text without the commands that a mention is no argument of.
+
+    What somebody installs says nothing against the version of what is named beside the command.
+    """
+    if _FOR.search(text[max(0, at - 12) : at]):
+        return text
+    for start, end in commands:
+        if not start <= at < end:
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def _fixed_forms(line: PastedLine) -> Iterator[Claim]:

@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import FLASH_ATTN, TORCH
+from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH
 from fadoctor.sources.manifests.combine import CONDA_FIRST
 from fadoctor.sources.manifests.lock_graph import needs_on
 from fadoctor.sources.manifests.planned_torch import is_conda, torch_facts
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.combine import Combined, Planned
     from fadoctor.sources.manifests.markers import Markers
 
+_OF_TABLES = "the tables of releases"
 NOT_YET = "not installed yet"
 
 
@@ -68,11 +69,29 @@ class Facts:
         }
         if package == TORCH:
             facts |= torch_facts(planned, self.combined, self.host, self.matrix)
+        elif python := self._python(package, planned):
+            facts[f"{package}.requires_python"] = Known(python, _OF_TABLES)
         facts |= self._file(package, planned)
         if package == FLASH_ATTN:
             facts |= _label(version, facts, source)
         facts[f"{package}.requires"] = self._requires(package, planned, facts)
         return facts
+
+    def _python(self, package: str, planned: Planned) -> str:
+        """Return the Pythons of a release as its metadata declares them, "" where no table does."""
+        if planned.url or is_conda(planned):
+            return ""
+        keys = {"package": planned.name, "version": planned.version}
+        asked = {name: Known(value, "asked") for name, value in keys.items() if value}
+        for table in (RELEASE_TABLES.get(package, ""), FRAMEWORK_TABLE, "helper-releases"):
+            if table in self.matrix.tables and "version" in asked:
+                own = (
+                    asked if table not in RELEASE_TABLES.values() else {"version": asked["version"]}
+                )
+                cell = self.matrix.find(table, own).cell("python")
+                if isinstance(cell, Known) and str(cell.value)[:1] in ("<", ">", "=", "~", "!"):
+                    return str(cell.value)
+        return ""
 
     def _file(self, package: str, planned: Planned) -> dict[str, Fact]:
         """Return the tags of the file that will be installed, where one is named."""

@@ -20,6 +20,7 @@ from fadoctor.sources.targets.rocm import rocm_facts
 from fadoctor.sources.targets.tegra import driver_facts
 from fadoctor.sources.targets.tensor_cores import tensor_core_facts
 from fadoctor.sources.targets.unmet_requirements import NAMED, unmet_requirements
+from fadoctor.sources.targets.used_extras import used_extras
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -50,9 +51,11 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     These are compute capabilities that the driver did not tell, by the GPU's name; a Jetson's
     driver; for which other Python torch is; which GPUs have tensor cores; what would come from the
     Hub; which compiled extensions a package does without; which of the GPUs here they have code
-    for; which declared requirements are not met; and what is not what its name says.
+    for; what an extra that is in use pins; which declared requirements are not met; and what is
+    not what its name says.
     """
     environment = _with(environment, _not_asked(environment))
+    environment = _with(environment, used_extras(environment.facts, matrix))
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)

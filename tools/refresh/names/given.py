@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _ALL = re.compile(r"^__all__\s{0,4}\+?=\s{0,4}[\[(]([^\])]{0,200000})[\])]", re.MULTILINE)
 _WORD = re.compile(r"[\"']([A-Za-z_]\w{0,100})[\"']")
+_STUBS = {"torch/__init__.py": ("torch/_C/__init__.pyi", "torch/_C/_VariableFunctions.pyi")}
+"""What tells the compiled names of a module. Else its code decides only about modules and old names."""
 _DEPTH = 12
 """How far names are followed through star imports."""
 
@@ -140,6 +142,8 @@ class Giver:
             return True
         if module.gathers and name in self._gathered(package):
             return True
+        if path in _STUBS:
+            return name in self._stubbed(path)
         is_open = module.is_open
         for level, star in module.stars if depth < _DEPTH else ():
             found = self._has_star(path, (level, star), name, depth)
@@ -148,6 +152,14 @@ class Giver:
             is_open |= found is None
         # A lazy module has what its table says: what it imports for type checkers says nothing.
         return None if is_open and not module.strings else False
+
+    def _stubbed(self, path: str) -> set[str]:
+        """Return the names that the stubs of a compiled module tell."""
+        if path not in self._below:
+            stubs = self._sources.read(self._sources.stubs.intersection(_STUBS[path]))
+            modules = [read_module(text) for text in stubs.values()]
+            self._below[path] = set().union(*(each.names for each in modules))
+        return self._below[path]
 
     def _has_star(self, path: str, star: tuple[int, str], name: str, depth: int) -> bool | None:
         level, module = star

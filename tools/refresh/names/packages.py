@@ -50,6 +50,10 @@ PACKAGES = (
     Package("quack-kernels", "quack", "0.1.0"),
     Package("triton", "triton", "2.1.0", asks=False),
     Package("torch", "torch", "2.1.0"),
+    Package("torchvision", "torchvision", "0.9.0", asks=False),
+    Package("torchaudio", "torchaudio", "0.8.0", asks=False),
+    Package("pytorch-lightning", "pytorch_lightning", "1.4.0", asks=False),
+    Package("timm", "timm", "0.4.12", asks=False),
 )
 
 

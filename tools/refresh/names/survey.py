@@ -20,6 +20,7 @@ from tools.refresh.names.given import Giver, Module
 from tools.refresh.names.history import follow
 from tools.refresh.names.loaded import Loader
 from tools.refresh.names.packages import PACKAGES, Package, argument_files, remote_names
+from tools.refresh.names.rows import MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -205,9 +206,9 @@ def _own(paths: Iterable[str], package: Package) -> Iterable[str]:
 
 
 def remote(package: Package) -> set[Asked]:
-    """Return the names that code on the Hub asks of a package."""
+    """Return the names that code asks of a package which lies in no release that is read."""
     return {
-        Asked(module, name)
+        Asked(module, "" if name == MODULE else name)
         for module, names in remote_names().items()
         if module.partition(".")[0] == package.module
         for name in names

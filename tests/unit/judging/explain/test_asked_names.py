@@ -90,6 +90,7 @@ def test_a_name_that_is_gone_and_a_newer_asker_that_does_without() -> None:
         "peft asks for it from 0.16.0 to 0.17.1, no longer since 0.18.0; 0.17.1 is installed.",
         "upgrade": "peft>=0.18.0,<=0.21.2",
         "other": "transformers>=4.36.0,<=4.57.6",
+        "nearest": "4.57.6",
         "way": "gone",
     }
 

@@ -61,6 +61,7 @@ def test_an_attribute_that_is_gone_and_what_took_its_place() -> None:
     assert facts("Cache", "seen", transformers="5.2.0") == {
         "told": "transformers has it up to 4.53.3; 5.2.0 is installed.",
         "other": "transformers>=4.36.0,<=4.53.3",
+        "nearest": "4.53.3",
         "way": "gone",
         "instead": "get_seq_length()",
     }

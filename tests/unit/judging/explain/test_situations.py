@@ -26,6 +26,9 @@ LINES = {
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
+    "webui-on-windows": r"I start it with webui-user.bat in D:\stable-diffusion-webui",
+    "webui-on-linux": "./webui.sh --medvram",
+    "pinokio-on-windows": "Pinokio on Windows 11 installed the program",
     "webui-launcher": "/home/eve/stable-diffusion-webui/venv/bin/python launch.py",
     "other-launcher": "SwarmUI 0.9.7 on Linux",
     "invoke": "InvokeAI 6.2 on Linux",
@@ -51,6 +54,16 @@ def _shown(*lines: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("place", LINES)
 def test_a_line_shows_the_place(place: str) -> None:
     assert place in _shown("hello", LINES[place])
+
+
+def test_frames_of_the_desktop_edition_outweigh_a_folder_of_the_portable_one() -> None:
+    # the package was put into another program's Python: its folder is named, and does not run
+    shown = _shown(
+        r"triton is in D:\Comfy\python_embeded\Lib\site-packages\triton",
+        r'  File "C:\Programs\@comfyorgcomfyui-electron\resources\ComfyUI\execution.py", line 7',
+    )
+    assert "comfyui-desktop" in shown
+    assert "comfyui-portable" not in shown
 
 
 def test_each_place_of_the_table_is_tried() -> None:
@@ -151,3 +164,11 @@ def test_packages_of_the_system_have_its_own_names(apt: str, here: str) -> None:
     found = situations(lines, said.environment, MATRIX.tables)
     (placed,) = suiting([_fix(apt, kind=StepKind.SYSTEM)], found)
     assert placed.steps[0].text == here
+
+
+def test_the_folder_of_another_installation_is_not_where_desktop_installs() -> None:
+    lines = [
+        r"I put triton into C:\ui\python_embeded\Lib\site-packages\triton",
+        r'File "C:\Users\eve\AppData\Local\Programs\@comfyorgcomfyui-electron\x.py", line 3',
+    ]
+    assert _shown(*lines) == ("comfyui-desktop",)

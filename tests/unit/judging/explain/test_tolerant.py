@@ -73,6 +73,8 @@ def test_no_word_is_given_that_changes_the_sense(knowledge: Knowledge, line: str
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [
+        ("kernel", "kemel", True),  # read off a picture
+        ("turn", "tum", False),
         ("attention", "attention", True),
         ("attention", "attetion", True),
         ("attention", "attenttion", True),

@@ -185,3 +185,14 @@ def test_where_no_metadata_was_read_the_table_says_which_triton_torch_requires()
     assert [choice.version for choice in candidates.triton(told)] == ["3.4.0"]
     without_cuda = {**told.facts, "torch.cuda": Absent("a build for the CPU")}
     assert not candidates.triton(msgspec.structs.replace(told, facts=without_cuda))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "first"), [("12.1", "2.6.0"), ("13.0", "2.6.0+cu126"), ("11.8", "2.6.0+cu118")]
+)
+def test_of_the_builds_of_one_release_the_nearest_cuda_comes_first(cuda: str, first: str) -> None:
+    """The oldest CUDA came, whatever was there. PyPI's 2.6.0 is the one for 12.4."""
+    found = session().candidates.torch(
+        golden("linux-a100-healthy", torch__version="2.6.0", torch__cuda=cuda)
+    )
+    assert found[0].version == first

@@ -12,6 +12,7 @@ from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import plan_base
 from tests.unit.repair.plan.problems import session
+from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import findings, judged, on
 
 if TYPE_CHECKING:
@@ -135,3 +136,42 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
     assert [str(getattr(each, "value", "")).partition("+")[0] for each in picked] == [
         "2.8.0", "2.5.1",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        # NumPy has a table of its own
+        ("verl==0.6.1\nnumpy==2.2.6\n", {"numpy": "1.26.4"}),
+        # no table lists the releases of openai: a newer vLLM was chosen, to have its openai
+        ("vllm==0.11.0\nopenai==1.50.0\n", {"openai": ">=1.99.1"}),
+        # an extra pins it, and the release is in no table
+        ("sglang[srt]==0.4.9.post2\nsgl-kernel==0.1.2.post1\n", {"sgl-kernel": "0.2.5"}),
+        # what it compares at import
+        (
+            "transformer-engine==2.5.0\ntransformer-engine-torch==2.7.0\n",
+            {"transformer-engine": "2.7.0"},
+        ),
+    ],
+)
+def test_the_line_that_another_rules_out_is_changed_alone(
+    tmp_path: Path, text: str, changes: dict[str, str]
+) -> None:
+    base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
+    plan = make_plan(base, session(), PlannerRequest())
+    assert changed(plan) == changes
+    assert not plan.proof.errors
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("axolotl==0.15.0\ntorch==2.9.1\n", {"torch": "2.8.0"}),
+        ("sglang==0.5.6\nsgl-kernel==0.3.14\n", {"sgl-kernel": "0.3.18.post2"}),
+    ],
+)
+def test_pins_of_frameworks_without_facts_of_their_own_count(
+    tmp_path: Path, text: str, changes: dict[str, str]
+) -> None:
+    base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
+    assert changed(make_plan(base, session(), PlannerRequest())).items() >= changes.items()

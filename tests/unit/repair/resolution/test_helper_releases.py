@@ -46,4 +46,4 @@ def test_what_a_release_requires() -> None:
 
 def test_numpy_of_each_python() -> None:
     assert releases("3.10").of("numpy")[0] == "2.2.6"
-    assert releases("3.8").of("numpy") == ("1.24.4",)
+    assert releases("3.8").of("numpy") == ("1.24.4", "1.23.5")

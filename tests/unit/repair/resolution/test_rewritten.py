@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.lines import Rewrite
-from fadoctor.repair.resolution.rewritten import judge_rewritten, with_what_comes
+from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten, with_what_comes
 from fadoctor.sources.manifests.source import open_source
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed
@@ -22,7 +22,7 @@ def judged(folder: Path, before: str, after: str) -> set[str]:
     environment = on(folder, before, "A100", "550.54.15")
     name = str(folder / "0" / "requirements.txt")
     rewrite = Rewrite(open_source(name), after)
-    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
+    found = judge_rewritten(environment, session().knowledge, (name,), NewTexts((rewrite,), {}))
     assert Path(name).read_text("utf-8") == before
     return {each.rule_id for each in found.worse}
 
@@ -47,7 +47,7 @@ def test_an_included_file_is_read_as_it_would_be(tmp_path: Path) -> None:
     Path(name).write_text("-r more.txt\n", "utf-8")
     included = open_source(str(Path(name).with_name("more.txt")))
     rewrite = Rewrite(included, f"torch==2.6.0\n{WHEEL}")
-    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
+    found = judge_rewritten(environment, session().knowledge, (name,), NewTexts((rewrite,), {}))
     assert {each.subject for each in found.worse} == {"flash-attn"}
 
 
@@ -57,8 +57,24 @@ def test_what_only_the_new_text_decides_is_planned_for(tmp_path: Path) -> None:
     environment = on(tmp_path, before, "A100", "570.86.15")
     name = str(tmp_path / "0" / "requirements.txt")
     rewrite = Rewrite(open_source(name), before.replace("2.7.1", "2.8.0"))
-    found = judge_rewritten(environment, session().knowledge, (name,), (rewrite,))
+    found = judge_rewritten(environment, session().knowledge, (name,), NewTexts((rewrite,), {}))
     assert {each.rule_id for each in found.worse} == {"vllm-transformers-too-new"}
     base = with_what_comes(plan_base(environment, session().knowledge), found.environment)
     after = changed(plan(base))
     assert (after["torch"], after["transformers"]) == ("2.8.0", "4.57.6")
+
+
+def test_a_lock_is_judged_as_its_tool_writes_it(tmp_path: Path) -> None:
+    """The old lock's triton beside the new torch was an error, so that nothing was written."""
+    environment = on(tmp_path, "torch==2.6.0\n", "RTX 5090", "580.65")
+    name, lock = tmp_path / "0" / "requirements.txt", tmp_path / "0" / "uv.lock"
+    package = "[[package]]\nname = '{}'\nversion = '{}'\nsource = {{}}\n"
+    locked = {"torch": "2.6.0", "triton": "3.2.0", "sympy": "1.13.1"}
+    lock.write_text("version = 1\n" + "".join(package.format(*each) for each in locked.items()))
+    new = NewTexts(
+        (Rewrite(open_source(str(name)), "torch==2.8.0\n"),),
+        {"torch": "2.8.0", "triton": "3.4.0", "sympy": ">=1.13.3"},
+    )
+    found = judge_rewritten(environment, session().knowledge, (str(name), str(lock)), new)
+    assert found.given.fact("triton.version").value == "3.4.0"  # type: ignore[union-attr] # Known
+    assert not found.worse

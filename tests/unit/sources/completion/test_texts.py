@@ -176,6 +176,9 @@ UNMET = LIST.format("2.9.1") + "trl          0.28.0\nunsloth      2026.2.1\n"
         ("llamafactory 0.9.3\ntrl 0.19.1\n", {"llamafactory": "trl"}),
         ("diffusers 0.35.1\nhuggingface-hub 0.25.2\n", {"diffusers": "huggingface-hub"}),
         ("verl 0.6.0\ntensordict 0.11.0\n", {"verl": "tensordict"}),
+        ("numba 0.61.2\nnumpy 2.4.0\n", {"numba": "numpy"}),
+        # its extra is in use
+        ("sglang 0.4.9.post2\nsgl-kernel 0.2.5\n", {"sglang": "torch"}),
         # what is not named may be there all the same
         ("trl 0.13.0\naccelerate 1.7.0\n", {}),
         # an extra is not what an installer looks at

@@ -305,3 +305,19 @@ def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path)
     there: Any = value(planned(tmp_path, text, **arm), "unsloth.requires")
     assert "xformers" in here
     assert set(here) - set(there) == {"xformers"}
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "pythons"),
+    [
+        ("vllm==0.13.0\n", "vllm", "<3.14,>=3.10"),
+        ("sglang==0.5.6\n", "sglang", ">=3.10"),
+        ("trl==0.29.1\n", "trl", ">=3.10"),
+        ("vllm>=0.9\n", "vllm", "?"),  # an installer takes one that is for this Python
+    ],
+)
+def test_the_pythons_of_a_release_that_is_pinned(
+    tmp_path: Path, text: str, package: str, pythons: str
+) -> None:
+    found = value(planned(tmp_path, text), f"{package}.requires_python")
+    assert set(str(found).split(",")) == set(pythons.split(","))
