@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ALL = re.compile(r"^__all__\s{0,4}\+?=\s{0,4}[\[(]([^\])]{0,200000})[\])]", re.MULTILINE)
 _WORD = re.compile(r"[\"']([A-Za-z_]\w{0,100})[\"']")
 _STUBS = {"torch/__init__.py": ("torch/_C/__init__.pyi", "torch/_C/_VariableFunctions.pyi")}
-"""What tells the compiled names of a module, whose code decides only about modules and old names."""
+"""What tells the compiled names of a module, whose code decides only on modules and old names."""
 _DEPTH = 12
 """How far names are followed through star imports."""
 
