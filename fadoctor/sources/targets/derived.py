@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.knowledge.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import EXTENSIONS, PACKAGES, package_of
+from fadoctor.model.packages import EXTENSIONS, PACKAGES, PARTLY_EXTRAS, package_of
 from fadoctor.sources.targets.gpu_code import gpu_code
 from fadoctor.sources.targets.gpu_name import find_gpu
 from fadoctor.sources.targets.incompatible_pairs import pair_facts
@@ -20,7 +20,6 @@ from fadoctor.sources.targets.rocm import rocm_facts
 from fadoctor.sources.targets.tegra import driver_facts
 from fadoctor.sources.targets.tensor_cores import tensor_core_facts
 from fadoctor.sources.targets.unmet_requirements import NAMED, unmet_requirements
-from fadoctor.sources.targets.used_extras import used_extras
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -55,7 +54,10 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     not what its name says.
     """
     environment = _with(environment, _not_asked(environment))
-    environment = _with(environment, used_extras(environment.facts, matrix))
+    if any(isinstance(environment.fact(f"{each}.version"), Known) for each in PARTLY_EXTRAS):
+        from fadoctor.sources.targets.used_extras import used_extras  # noqa: PLC0415 -- few have one
+
+        environment = _with(environment, used_extras(environment.facts, matrix))
     askers = (*PACKAGES, *environment.requirers())
     unmet = unmet_requirements(environment.facts, matrix, askers)
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
