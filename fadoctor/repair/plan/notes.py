@@ -41,7 +41,8 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
     yield from _compiled(problem, solution)
     for choice in solution.changes:
         made_by = problem.environment.fact(f"{choice.package}.installer")
-        if isinstance(made_by, Known) and made_by.value == "conda":
+        is_file = problem.environment.target.kind == "manifest"
+        if isinstance(made_by, Known) and made_by.value == "conda" and not is_file:
             name = choice.distribution
             yield f"{name} was installed by conda: remove it with `conda remove` first"
     seen, here = (problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
