@@ -78,7 +78,7 @@ def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
     environment = problem.environment
     is_found = environment.facts.get("flash_attn.wheel.prebuilt")
     moves = any(choice.package in (FLASH_ATTN, TORCH) for choice in solution.changes)
-    if moves or not isinstance(is_found, Known) or is_found.value:
+    if is_advice_only(problem) or moves or not isinstance(is_found, Known) or is_found.value:
         return
     torch, cuda, abi, python, platform = (
         fact_text(environment.fact(name), "").lower()
