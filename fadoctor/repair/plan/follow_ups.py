@@ -283,6 +283,8 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
         return company.newest(each.distribution, f">={here.partition('+')[0]}")
     if any(asker == each.distribution for asker, _ in company.problem.broken_before):
         return None  # the installed release is among those that the bound admits, and it is broken
+    if here and helpers.refuses(each.distribution, here.partition("+")[0], each.needs, each.found):
+        return None
     return follow(package_of(each.distribution, each.distribution), here)
 
 

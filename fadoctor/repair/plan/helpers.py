@@ -16,6 +16,7 @@ from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
+from fadoctor.sources.manifests.contradicted import is_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -158,19 +159,32 @@ class Helpers:
 
     def declared(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires of packages that no plan decides about, where known."""
-        if not self._declared:
-            for row in self.matrix.tables["declared-requirements"].rows:
-                for each in cell_words(row["package"]):
-                    self._declared.setdefault(each, []).append(row)
         asked = (name, version)
         if asked not in self._told:
             self._told[asked] = {
                 other: specifier
-                for row in self._declared.get(name, ())
+                for row in self._declaring(name)
                 if is_in(version, str(row["version"])) is True
                 for other, specifier in _needs(row.get("requires"))
             }
         return self._told[asked]
+
+    def refuses(self, name: str, here: str, needs: str, found: str) -> bool:
+        """Return whether what is found of another is in no declared range, of `here` and later."""
+        later = [
+            dict(_needs(row.get("requires"))).get(needs, "")
+            for row in self._declaring(name)
+            if not is_impossible((str(row["version"]), f">={here}"))
+        ]
+        return bool(later) and not any(accepts(specifier, found) for specifier in later)
+
+    def _declaring(self, name: str) -> list[Row]:
+        """Return the rows that say what releases of a distribution declare."""
+        if not self._declared:
+            for row in self.matrix.tables["declared-requirements"].rows:
+                for each in cell_words(row["package"]):
+                    self._declared.setdefault(each, []).append(row)
+        return self._declared.get(name, [])
 
     def _library_of(self, transformers: str) -> dict[str, str]:
         """Return the huggingface-hub that a transformers requires."""

@@ -41,7 +41,8 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
     yield from _compiled(problem, solution)
     for choice in solution.changes:
         made_by = problem.environment.fact(f"{choice.package}.installer")
-        if isinstance(made_by, Known) and made_by.value == "conda":
+        is_file = problem.environment.target.kind == "manifest"
+        if isinstance(made_by, Known) and made_by.value == "conda" and not is_file:
             name = choice.distribution
             yield f"{name} was installed by conda: remove it with `conda remove` first"
     seen, here = (problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
@@ -77,7 +78,7 @@ def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
     environment = problem.environment
     is_found = environment.facts.get("flash_attn.wheel.prebuilt")
     moves = any(choice.package in (FLASH_ATTN, TORCH) for choice in solution.changes)
-    if moves or not isinstance(is_found, Known) or is_found.value:
+    if is_advice_only(problem) or moves or not isinstance(is_found, Known) or is_found.value:
         return
     torch, cuda, abi, python, platform = (
         fact_text(environment.fact(name), "").lower()

@@ -44,6 +44,7 @@ class Contradictions:
             (name, other, f"({_said(name, asked[name], other, needs, asked[other])})")
             for name in list(asked)[:_LIMIT]
             for other, needs in _needed(name, environment, self._resolver)
+            if _is_of_conda(name, environment) or not _is_of_conda(other, environment)
         )
 
     def within(self, there: Environment) -> Environment:
@@ -62,6 +63,12 @@ class Contradictions:
         return msgspec.structs.replace(
             there, facts=facts, places={**there.places, CONTRADICTED: places}
         )
+
+
+def _is_of_conda(name: str, there: Environment) -> bool:
+    """Return whether conda brings a package: pip, which comes later, would replace it."""
+    installer = there.fact(f"{package_of(name) or name}.installer")
+    return isinstance(installer, Known) and installer.value == "conda"
 
 
 def _places(name: str, there: Environment) -> tuple[Place, ...]:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, printable
+from fadoctor.model.packages import BESIDE_TORCH, TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from packaging.version import Version
 
-    from fadoctor.sources.manifests.combine import Combined
+    from fadoctor.sources.manifests.combine import Combined, Planned
 
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
+_OWN_CHANNEL = "pytorch"
 
 _End = tuple["Version", bool]
 """A version, and whether it belongs to the range."""
@@ -96,12 +98,14 @@ def asked_at_once(combined: Combined) -> dict[str, str]:
     """Return what one installer has to meet at once: name -> specifier, "" for any version.
 
     Not what a lock has settled, what conda brings, what an address gives, and what commands
-    install one after the other.
+    install one after the other. In PyTorch's channel torch and what is published beside it require
+    each other as on PyPI; conda-forge builds one torchvision for several.
     """
     found = {
         name: f"=={planned.version.partition('+')[0]}" if planned.version else planned.specifier
         for name, planned in combined.packages.items()
-        if name in combined.at_once and not (planned.open or planned.url or planned.manager)
+        if not (planned.open or planned.url)
+        and (_is_of_own_channel(name, planned) if planned.manager else name in combined.at_once)
     }
     bounds: Mapping[str, str] = combined.bounds
     return found | {
@@ -109,3 +113,9 @@ def asked_at_once(combined: Combined) -> dict[str, str]:
         for name, specifier in bounds.items()
         if name not in combined.packages and name in combined.at_once
     }
+
+
+def _is_of_own_channel(name: str, planned: Planned) -> bool:
+    """Return whether conda brings it from PyTorch's channel, in one command with the others."""
+    is_named = name in (TORCH, *BESIDE_TORCH) and planned.index == _OWN_CHANNEL
+    return is_named and planned.kind == "environment.yml"

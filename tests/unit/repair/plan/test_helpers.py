@@ -81,3 +81,11 @@ def test_a_release_that_a_rule_warns_of_is_left() -> None:
     assert found.outcome is PlanOutcome.REPAIRS
     assert any(change.distribution == "trl" for change in found.changes)
     assert [action.text for action in found.actions if not action.argv] == []
+
+
+def test_a_release_that_no_declared_range_takes() -> None:
+    helpers = Helpers(session().matrix)
+    assert helpers.refuses("ms-swift", "4.0.2", "trl", "1.10.0")
+    assert not helpers.refuses("ms-swift", "4.0.2", "trl", "0.29.1")
+    assert not helpers.refuses("ms-swift", "4.0.2", "torch", "2.10.0")
+    assert not helpers.refuses("an-unread-package", "1.0", "trl", "1.10.0")

@@ -149,6 +149,14 @@ def test_an_own_build_of_torch_is_asked_for_its_abi(build: str, count: int) -> N
         ({"flash_attn__version": "2.7.4.post1"}, False),
         ({"flash_attn__wheel__prebuilt": True}, False),
         ({"flash_attn__wheel__prebuilt": False, "python__abi_tag": "cp38"}, False),
+        (
+            {
+                "flash_attn__version": "2.7.4.post1",
+                "flash_attn__wheel__prebuilt": False,
+                "gpu[0]__vendor": "amd",
+            },
+            False,
+        ),
     ],
 )
 def test_what_is_compiled_where_another_release_has_a_wheel_is_named(

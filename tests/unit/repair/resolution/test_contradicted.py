@@ -10,7 +10,9 @@ import pytest
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
-from fadoctor.repair.resolution.judge import plan_base
+from fadoctor.repair.resolution.judge import foresee_planned, plan_base
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import findings, judged, on
@@ -182,3 +184,23 @@ def test_pins_of_frameworks_without_facts_of_their_own_count(
 ) -> None:
     base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
     assert changed(make_plan(base, session(), PlannerRequest())).items() >= changes.items()
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ("- torchvision==0.15.2", "torchvision==0.15.2 requires torch==2.0.1"),
+        ("- torchvision==0.20.1", ""),
+        ("- pip:\n  - torchvision==0.15.2", ""),
+    ],
+)
+def test_torch_of_conda_is_told_beside_what_conda_brings(
+    tmp_path: Path, beside: str, said: str
+) -> None:
+    file = tmp_path / "environment.yml"
+    file.write_text(f"channels: [pytorch]\ndependencies:\n- pytorch==2.5.1\n{beside}\n")
+    machine = on(tmp_path, "", "H100", "580.65")
+    environment = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    found = findings(foresee_planned(environment, session().knowledge))
+    assert bool(said) == (RULE in found)
+    assert not said or said in found[RULE].message

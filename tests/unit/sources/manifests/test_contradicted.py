@@ -143,6 +143,23 @@ def test_pip_replaces_what_conda_brought(tmp_path: Path) -> None:
     assert "torch" not in found.asked
 
 
+@pytest.mark.parametrize(
+    ("channel", "asked"),
+    [
+        ("pytorch", {"torch": "==2.5.1", "torchvision": "==0.15.2", "trl": "==0.24.0"}),
+        ("conda-forge", {"trl": "==0.24.0"}),
+    ],
+)
+def test_only_the_channel_of_torch_pins_it(
+    tmp_path: Path, channel: str, asked: dict[str, str]
+) -> None:
+    text = (
+        f"channels: [{channel}]\ndependencies:\n- pytorch=2.5.1\n- torchvision==0.15.2\n"
+        "- pip:\n  - trl==0.24.0\n"
+    )
+    assert of_file(tmp_path, "environment.yml", text).asked == asked
+
+
 def test_an_override_overrules_what_others_require(tmp_path: Path) -> None:
     text = (
         '[project]\nname = "x"\ndependencies = ["torch==2.7.0", "vllm==0.11.0"]\n'
