@@ -32,7 +32,14 @@ def test_a_version_outside_of_what_a_package_names() -> None:
 def test_what_fits_what_is_not_there_and_what_does_not_look() -> None:
     assert isinstance(told("1.16.0", {"vllm": "0.31.0"}), Absent)
     assert isinstance(told("1.16.0", {}), Absent)
-    assert isinstance(told("0.23.1", {"vllm": "0.33.0"}), Absent)
+    assert isinstance(told("0.23.1", {"vllm": "0.11.2"}), Absent)
+    assert isinstance(told("0.13.0", {"vllm": "0.33.0"}), Absent)
+
+
+def test_a_name_that_is_asked_of_vllm_bounds_a_trl_that_looks_for_no_version() -> None:
+    known = told("0.23.1", {"vllm": "0.33.0"})
+    assert isinstance(known, Known)
+    assert known.value == {"vllm": "(it supports <0.12.0, but 0.33.0 is installed)"}
 
 
 def test_what_nobody_has_read_is_not_known() -> None:
