@@ -86,16 +86,12 @@ class _Text:
         lines: tuple[Line, ...],
         words: Mapping[str, re.Pattern[str]],
         reported: frozenset[int],
-        *,
-        others: bool,
     ) -> None:
-        self._words = words
+        self._lines, self._words, self._reported = lines, words, reported
         self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines).lower()
-        self._sentences = tuple(
-            (line, text.lower()) for line, text in _sentences(lines, reported, others=others)
-        )
         self._held: dict[str, bool] = {}
-        self._places: dict[str, frozenset[int]] = {}
+        self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
+        self._places: dict[tuple[str, bool], frozenset[int]] = {}
 
     def holds(self, idea: str) -> bool:
         """Return whether an idea stands anywhere."""
@@ -103,28 +99,32 @@ class _Text:
             self._held[idea] = self._words[idea].search(self._whole) is not None
         return self._held[idea]
 
-    def sentence_with(self, ideas: tuple[str, ...]) -> Line | None:
-        """Return the line whose sentence holds all of some ideas."""
+    def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
+        """Return the line whose sentence holds all of some ideas; `others` as in `_sentences`."""
         if not all(map(self.holds, ideas)):
             return None
-        common = frozenset.intersection(*map(self._sentences_with, ideas))
-        return self._sentences[min(common)][0] if common else None
+        common = frozenset.intersection(
+            *(self._sentences_with(each, others=others) for each in ideas)
+        )
+        return self._sentences[others][min(common)][0] if common else None
 
-    def _sentences_with(self, idea: str) -> frozenset[int]:
-        if idea not in self._places:
+    def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
+        if others not in self._sentences:
+            found = _sentences(self._lines, self._reported, others=others)
+            self._sentences[others] = tuple((line, text.lower()) for line, text in found)
+        if (idea, others) not in self._places:
             pattern = self._words[idea]
-            self._places[idea] = frozenset(
-                at for at, (_, text) in enumerate(self._sentences) if pattern.search(text)
+            self._places[idea, others] = frozenset(
+                at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
             )
-        return self._places[idea]
+        return self._places[idea, others]
 
 
 def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told."""
     if not lines or len(lines) > LINES_LIMIT or _is_success(lines):
         return None
-    words = _words(knowledge)
-    told = {others: _Text(lines, words, facts.reported, others=others) for others in (False, True)}
+    text = _Text(lines, _words(knowledge), facts.reported)
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = rules_by_id(knowledge)
@@ -136,10 +136,9 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
-        text = told[row.others]
         if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
             continue
-        line = text.sentence_with(row.says)
+        line = text.sentence_with(row.says, others=row.others)
         if line is not None:
             return line_cause(rules[row.rule], row.message, line)
     return None
