@@ -79,16 +79,14 @@ class Facts:
 
     def _python(self, package: str, planned: Planned) -> str:
         """Return the Pythons of a release as its metadata declares them, "" where no table does."""
-        if planned.url or is_conda(planned):
+        if planned.url or is_conda(planned) or not planned.version:
             return ""
-        keys = {"package": planned.name, "version": planned.version}
-        asked = {name: Known(value, "asked") for name, value in keys.items() if value}
-        for table in (RELEASE_TABLES.get(package, ""), FRAMEWORK_TABLE, "helper-releases"):
-            if table in self.matrix.tables and "version" in asked:
-                own = (
-                    asked if table not in RELEASE_TABLES.values() else {"version": asked["version"]}
-                )
-                cell = self.matrix.find(table, own).cell("python")
+        version = {"version": Known(planned.version, "asked")}
+        named = {"package": Known(planned.name, "asked"), **version}
+        own = RELEASE_TABLES.get(package, "")
+        for table, keys in ((own, version), (FRAMEWORK_TABLE, named), ("helper-releases", named)):
+            if table in self.matrix.tables:
+                cell = self.matrix.find(table, keys).cell("python")
                 if isinstance(cell, Known) and str(cell.value)[:1] in ("<", ">", "=", "~", "!"):
                     return str(cell.value)
         return ""
