@@ -30,6 +30,8 @@ TRIES = 12
 
 # Warning: | UserWarning: | INFO -
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
+# No module named 'distutils'
+_NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
 # Error: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute 'y'
@@ -62,7 +64,8 @@ def repaired_matches(
     for whole in (*_once(lines), *as_printed):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, said, start, end in _meant(lines, tolerant) if tolerant is not None else ():
-        if whole.line_at(start).number in shown:
+        meant = whole.text[start:end]
+        if whole.line_at(start).number in shown or _is_name_lost(said, meant):
             continue
         for match in matcher.match(whole.text):
             if not (start <= match.start and match.end <= end + 1):
@@ -123,3 +126,8 @@ def _is_cut(value: str, said: str) -> bool:
         or said[end : end + 1].replace("_", "a").isalnum()
         for start, end in places
     )
+
+
+def _is_name_lost(said: str, meant: str) -> bool:
+    """Return whether a name that a line quotes after "named" is not in what it is to mean."""
+    return any(name[1] not in meant for name in _NAMED_THERE.finditer(said))
