@@ -171,7 +171,7 @@ _PLAIN = (
         ),
     ),
     # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
-    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
+    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?<!device-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
