@@ -33,6 +33,9 @@ TOOL = "a line of the log"
 OF_A_PROCESSOR = "a line of the log, on a processor"
 """Graphics of a processor are meant only where no card is named."""
 
+OF_CODE = "a line of the log, on code"
+"""What HIP looks for code for is another chip than the GPU where a variable says so."""
+
 MOST = 24
 """Mentions of one kind in one line, at most, that are read."""
 
@@ -122,12 +125,15 @@ def _gpu(gpu: GpuModel, index: int, line: PastedLine, tool: str) -> Iterator[Cla
 def cards_first(claims: Iterable[Claim], told: Iterable[Claim]) -> list[Claim]:
     """Return claims without a processor's graphics, where they or others tell of a card beside it.
 
-    A torch for CUDA and NVIDIA's driver tell of one that no line names.
+    A torch for CUDA and NVIDIA's driver tell of one that no line names. So do others outweigh the
+    chip for which HIP looks for code.
     """
     kept = list(claims)
-    if any(map(_tells_of_card, (*kept, *told))):
-        return [each for each in kept if each.tool != OF_A_PROCESSOR]
-    return kept
+    every = (*kept, *told)
+    left_out = [OF_A_PROCESSOR] if any(map(_tells_of_card, every)) else []
+    if any(each.name.endswith(".gfx") and each.tool != OF_CODE for each in every):
+        left_out.append(OF_CODE)
+    return [each for each in kept if each.tool not in left_out]
 
 
 def _tells_of_card(claim: Claim) -> bool:

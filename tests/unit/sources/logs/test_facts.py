@@ -96,6 +96,8 @@ LINES = [
     ("AMD Radeon PRO W7900 Dual Slot", {"gpu[0].gfx": "gfx1100"}),
     ("four Radeon Pro V620", {"gpu[0].gfx": "gfx1030"}),
     ("my old rx580", {"gpu[0].gfx": "gfx803"}),
+    ("RX 7800 XT: no code for ISA: amdgcn-amd-amdhsa--gfx1100", {"gpu[0].gfx": "gfx1101"}),
+    ("GPU: no code for ISA: amdgcn-amd-amdhsa--gfx1031", {"gpu[0].gfx": "gfx1031"}),
     ("GPU: GeForce 820M", {"gpu[0].gfx": None}),
     ('pip install "torch[device-gfx1100]"', {"gpu[0].gfx": None}),
     ("an AMD APU (gfx1150, Radeon 890M) ran it", {"gpu[0].gfx": "gfx1150", "gpu[0].vendor": "amd"}),
