@@ -93,14 +93,14 @@ BARE_RADEON = compiled(
 
 OTHER_RADEON = compiled(
     r"(?i)(?<![\w./$:#=-])(?P<name>Radeon (?:Pro )?VII|(?:RX ?)?Vega ?(?:56|64)"
-    r"|(?:Radeon )?R9 (?:Fury(?: ?X)?|Nano))(?![\w.]|-\d)"
+    r"|(?:Radeon )?R9 (?:Fury(?: ?X)?|Nano))(?!\w|\.\w|-\d)"
 )
 """Cards of AMD whose names have no number of a series."""
 
 AMD_APU = compiled(
     r"(?i)(?<![\w./$:#=-])(?<!geforce )(?<!gtx )(?:(?P<maker>Radeon|AMD)(?:\(TM\)|\u2122)? )?"
     r"(?P<name>80\d[05]S|(?P<small>[678]\d0M)|Strix[ -]?(?:Halo|Point)|Krackan(?: Point)?"
-    r"|(?:AI PRO )?R9[67]00[DS]?)(?![\w.]|-\d)(?P<noun> (?:i?GPU|graphics)\b)?"
+    r"|(?:AI PRO )?R9[67]00[DS]?)(?!\w|\.\w|-\d)(?P<noun> (?:i?GPU|graphics)\b)?"
 )
 """Graphics of AMD's processors, and cards whose names have no RX.
 
