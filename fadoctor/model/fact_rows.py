@@ -187,6 +187,7 @@ log.libcuda            | text    | log         | the path of the driver's libcud
 log.python             | text    | log         | the path of the Python that runs a log's program; Absent where there is none
 log.devel_image        | text    | log         | the image with nvcc of the one that a log names; Absent where there is none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
+log.range              | text    | log         | the releases of a package that a message asks for, as an installer takes them; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it
 log.name_way           | text    | log         | gone or new: whether the release that is asked is too new or too old for the name
 log.name_upgrade       | text    | log         | the releases of the package that asks which ask no longer, as an installer takes them

@@ -126,7 +126,7 @@ RENAMED = "hf-import-renamed"
 UNFIT = "pair-unfit"
 """Says that a package needs a newer torch, by the names that it asks for."""
 
-_NAMED = ("module", "setting", "name", "class", "ptx", "release", "minimum", "package")
+_NAMED = ("module", "setting", "name", "class", "ptx", "release", "range", "minimum", "package")
 """The groups of a pattern that are facts of the log."""
 
 FOREIGN = "requirer[0]"
