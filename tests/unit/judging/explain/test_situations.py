@@ -34,6 +34,7 @@ LINES = {
     "invoke": "InvokeAI 6.2 on Linux",
     "onetrainer-windows": r"D:\OneTrainer\venv\src\mgds",
     "fooocus-portable": "Fooocus: Windows portable package 2.5.0",
+    "aki-package": r"F:\ComfyUI-aki-v2\main.py stops",
     "framepack-one-click": "FramePack stops at Start Generation without an error",
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
