@@ -145,7 +145,7 @@ class Versions:
         return not isinstance(needs, Unknown) or self._is_undeclared(package, version)
 
     def _is_undeclared(self, package: str, version: str) -> bool:
-        """Return whether metadata that were read name no torch: an installer takes it beside any."""
+        """Return whether its metadata were read and name no torch: it comes beside any."""
         rows = self.matrix.find(RELEASE_TABLES[package], {"version": Known(version, "asked")})
         cell = rows.cell("undeclared")
         return isinstance(cell, Known) and cell.value is True
