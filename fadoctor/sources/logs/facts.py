@@ -13,6 +13,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
+from fadoctor.sources.logs.named_gpus import cards_first
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
 from fadoctor.sources.pasted.claims import PastedLine as PlainLine
@@ -79,8 +80,8 @@ def _beside_reports(
 ) -> CombinedClaims:
     """Return what the reports of tools state, and what lines add."""
     claims = [*reported]
-    for others in (claims_in(lines, LINES), mentions(lines, matrix.tables)):
-        claims += _agreed(_beside(claims, others))
+    claims += _agreed(_beside(claims, claims_in(lines, LINES)))
+    claims += _agreed(_beside(claims, cards_first(mentions(lines, matrix.tables), claims)))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)
 
 

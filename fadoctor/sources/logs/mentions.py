@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import PACKAGES, SGLANG, VLLM
-from fadoctor.sources.logs.named_gpus import MOST, SHORT, TOOL, named_gpus
+from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
 from fadoctor.sources.targets.gpu_name import gpus_by_key
@@ -171,7 +171,7 @@ _PLAIN = (
         ),
     ),
     # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
-    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
+    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?<!device-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
@@ -350,7 +350,8 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
     for name, form in _PLAIN:
         for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])
-            yield Claim(name, value, line.number, TOOL), found.span()
+            is_code = name.endswith(".gfx") and line.text.endswith("amdhsa--", 0, found.start())
+            yield Claim(name, value, line.number, OF_CODE if is_code else TOOL), found.span()
             if name.startswith("gpu"):
                 vendor = "amd" if name.endswith(".gfx") else "nvidia"
                 yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()

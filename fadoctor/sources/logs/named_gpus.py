@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.sources.pasted.claims import Claim
-from fadoctor.sources.pasted.names import AMD_APU, BARE_GPU, BARE_RADEON, GPU_NAME
+from fadoctor.sources.pasted.names import (
+    AMD_APU,
+    BARE_GPU,
+    BARE_RADEON,
+    GPU_NAME,
+    OTHER_RADEON,
+    RYZEN_AI_MAX,
+)
 from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.model.rule import Table
     from fadoctor.sources.pasted.claims import PastedLine
@@ -22,6 +29,12 @@ if TYPE_CHECKING:
     """A claim, and where in its line it stands."""
 
 TOOL = "a line of the log"
+
+OF_A_PROCESSOR = "a line of the log, on a processor"
+"""Graphics of a processor are meant only where no card is named."""
+
+OF_CODE = "a line of the log, on code"
+"""What HIP looks for code for is another chip than the GPU where a variable says so."""
 
 MOST = 24
 """Mentions of one kind in one line, at most, that are read."""
@@ -56,11 +69,13 @@ def named_gpus(
         gpu = next((models[key] for name in names if (key := key_of(name)) in models), None)
         if gpu is None:
             continue
-        start = found.start("name")
+        start = found.start("name" if "name" in found.re.groupindex else 0)
         times = _TIMES.search(line.text[max(0, start - 6) : start])
         many = min(_many(times) if times else 1, SUBJECT_LIMIT)
+        is_small = "small" in found.re.groupindex and found["small"]
+        tool = OF_A_PROCESSOR if is_small else TOOL
         for index in range(many):
-            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line))
+            yield from ((claim, found.span()) for claim in _gpu(gpu, index, line, tool))
 
 
 def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
@@ -69,16 +84,22 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         name, brand = found["name"], found["brand"] or ""
         is_marked = found["maker"] or brand or "GPU" in text or "显卡" in text
         if len(name) >= SHORT or is_marked or _HAD.search(text[: found.start()]):
-            yield found, (f"Quadro {name}", name) if brand.startswith("Quadro") else (name,)
+            series = "Quadro" if brand.startswith("Quadro") else "PRO" if name[0] in "WV" else ""
+            yield found, (f"{series} {name}", name) if series else (name,)
     for found in islice(BARE_GPU.finditer(text), MOST):
         if found["lead"] or found["kind"] or found["noun"]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
     for found in islice(BARE_RADEON.finditer(text), MOST):
         yield found, (f"RX {found['name']} {found['kind']}",)
+    for found in islice(OTHER_RADEON.finditer(text), MOST):
+        yield found, (found["name"], f"RX {found['name']}")
     for found in islice(AMD_APU.finditer(text), MOST):
-        if not found["small"] or "GPU" in text:
+        if not found["small"] or found["maker"] or found["noun"] or "GPU" in text:
             yield found, tuple(f"{kind}{found['name']}" for kind in _OF_AMD)
+    for found in islice(RYZEN_AI_MAX.finditer(text), MOST):
+        number = found["number"] or found["before"]
+        yield found, (f"Ryzen AI Max+ {number}", f"Ryzen AI Max {number}")
 
 
 def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
@@ -91,11 +112,32 @@ def _many(times: re.Match[str]) -> int:
     return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
 
 
-def _gpu(gpu: GpuModel, index: int, line: PastedLine) -> Iterator[Claim]:
+def _gpu(gpu: GpuModel, index: int, line: PastedLine, tool: str) -> Iterator[Claim]:
     at = f"gpu[{index}]"
-    yield Claim(f"{at}.name", gpu.name, line.number, TOOL)
-    yield Claim(f"{at}.vendor", gpu.vendor, line.number, TOOL)
+    yield Claim(f"{at}.name", gpu.name, line.number, tool)
+    yield Claim(f"{at}.vendor", gpu.vendor, line.number, tool)
     if gpu.compute_capability:
-        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, TOOL)
+        yield Claim(f"{at}.compute_capability", gpu.compute_capability, line.number, tool)
     if gpu.gfx:
-        yield Claim(f"{at}.gfx", gpu.gfx, line.number, TOOL)
+        yield Claim(f"{at}.gfx", gpu.gfx, line.number, tool)
+
+
+def cards_first(claims: Iterable[Claim], told: Iterable[Claim]) -> list[Claim]:
+    """Return claims without a processor's graphics, where they or others tell of a card beside it.
+
+    A torch for CUDA and NVIDIA's driver tell of one that no line names. So do others outweigh the
+    chip for which HIP looks for code.
+    """
+    kept = list(claims)
+    every = (*kept, *told)
+    left_out = [OF_A_PROCESSOR] if any(map(_tells_of_card, every)) else []
+    if any(each.name.endswith(".gfx") and each.tool != OF_CODE for each in every):
+        left_out.append(OF_CODE)
+    return [each for each in kept if each.tool not in left_out]
+
+
+def _tells_of_card(claim: Claim) -> bool:
+    if claim.name.startswith("gpu["):
+        is_named = claim.name.endswith((".name", ".compute_capability"))
+        return is_named and claim.tool != OF_A_PROCESSOR
+    return claim.name.startswith("driver.") or "+cu" in str(claim.value)

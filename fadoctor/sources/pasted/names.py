@@ -66,7 +66,9 @@ GPU_NAME = compiled(
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
-    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|MI\d{2,3}[AX]?|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
+    r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
+    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
+    r"|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )
 """The name of a GPU, with its maker, its brand, or neither."""
@@ -89,14 +91,27 @@ BARE_RADEON = compiled(
 )
 """A Radeon without its series: 7900xtx, 9070 XT. The letters behind the number say what it is."""
 
-AMD_APU = compiled(
-    r"(?i)(?<![\w./$:#=-])(?:Radeon(?:\(TM\)|\u2122)? )?(?P<name>80[56]0S|(?P<small>[678]\d0M)"
-    r"|Strix Halo|Ryzen AI Max\+? (?:PRO )?395|(?:AI PRO )?R9700)(?![\w.]|-\d)"
+OTHER_RADEON = compiled(
+    r"(?i)(?<![\w./$:#=-])(?P<name>Radeon (?:Pro )?VII|(?:RX ?)?Vega ?(?:56|64)"
+    r"|(?:Radeon )?R9 (?:Fury(?: ?X)?|Nano))(?!\w|\.\w|-\d)"
 )
-"""Graphics of AMD's processors, and the card whose name has no RX.
+"""Cards of AMD whose names have no number of a series."""
 
-The small ones are beside a card of NVIDIA in many laptops: a line has to be about the GPU.
+AMD_APU = compiled(
+    r"(?i)(?<![\w./$:#=-])(?<!geforce )(?<!gtx )(?:(?P<maker>Radeon|AMD)(?:\(TM\)|\u2122)? )?"
+    r"(?P<name>80\d[05]S|(?P<small>[678]\d0M)|Strix[ -]?(?:Halo|Point)|Krackan(?: Point)?"
+    r"|(?:AI PRO )?R9[67]00[DS]?)(?!\w|\.\w|-\d)(?P<noun> (?:i?GPU|graphics)\b)?"
+)
+"""Graphics of AMD's processors, and cards whose names have no RX.
+
+The small ones are beside a card in many laptops: a line has to be about the GPU.
 """
+
+RYZEN_AI_MAX = compiled(
+    r"(?i)(?<![\w./$:#=-])(?:(?P<before>[34][89]\d) (?:Ryzen )?AI ?Max\b"
+    r"|(?:Ryzen )?AI[ -]?Max ?\+? ?(?:PRO )?(?P<number>[34][89]\d)(?!\w|[.,:%]\d))"
+)
+"""A processor of Strix Halo: Ryzen AI Max+ 395, AI MAX+ PRO 385, AMD 395 AI MAX+."""
 
 
 def distribution_of(name: str) -> str:
@@ -105,6 +120,12 @@ def distribution_of(name: str) -> str:
 
 
 _END = compiled(r"[.;!?\u3002\uff1b](?=\s|$)|[\u3002\uff1b\uff01\uff1f]")
+_ASKED = compiled(
+    r"(?i)\b(?:which|what|welche|quelle|qual|qu[ée])\b(?: [\w./-]{1,24}){0,4}? "
+    r"(?:vers\w{0,6}|wheels?|releases?|builds?)\b|哪\w?个?[^\n]{0,16}(?:版本|wheel|whl)|什么版本"
+    r"|どの[^\n]{0,12}(?:バージョン|wheel)|как\w{0,2}[^\n]{0,12}верси|어떤 ?버전"
+)
+"""Which flash-attn version do I need for torch 2.7? What has a version in it is what is there."""
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
 
@@ -118,4 +139,8 @@ def is_wished(text: str, start: int, end: int) -> bool:
     behind = text[end : end + _BEHIND]
     if stop := _END.search(behind):
         behind = behind[: stop.end()]
+    if _ASKED.search(before):
+        return False
+    if asked := _ASKED.search(behind):
+        behind = behind[: asked.start()]
     return WISH.search(before.lstrip() + text[start:end] + behind) is not None
