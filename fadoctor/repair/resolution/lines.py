@@ -112,6 +112,9 @@ def lines_of(
             told = command_with_index(new, column, index) if index and is_of_torch else new
             columns.moved(msgspec.structs.replace(place, column=0), len(told or new) - len(new))
             lines[place.line - 1] = told or new
+            if " @ " not in wanted and not index and (build := environment.builds.get(name, "")):
+                text = f"{place}: {name} comes from PyPI: remove the index of {build} for it"
+                edits.append(Edit(place.file, text=text))
             if index and file.kind == KIND:
                 _with_index(lines, place.line - 1, index)
             elif told is None:
