@@ -119,10 +119,11 @@ def _must_install(report: Report) -> bool:
 def _next_command(report: Report) -> str:
     """Return the command that plans, and which options it needs to plan for the same target."""
     facts, target = report.environment, report.target
-    options = {each.partition(" ")[0] for each in report.overlays}
+    named = (each.partition(" ")[0] for each in report.overlays)
+    options = {name for name in named if name.startswith("--")}  # the others say what was assumed
     if target.reason.startswith("--"):
         options.add(target.reason.partition(" ")[0])
-    elif target.reason.startswith(_SAVED):
+    elif target.reason.startswith(_SAVED) or target.reason == PASTED:
         options.add("--facts")
     is_set = (name for name, fact in facts.items() if isinstance(fact, Known))
     if target.reason != PASTED and any(name.startswith("config.") for name in is_set):

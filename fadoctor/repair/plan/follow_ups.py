@@ -258,13 +258,23 @@ def _follower(state: State, company: Company, each: Violation) -> tuple[Choice, 
         is_ours = asker in PACKAGES and needed in PACKAGES
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
-        return _needed(state, company, each) if is_lacking and is_free else ()
+        is_meant = is_lacking or _is_unfit(company, asker, needed)
+        return _needed(state, company, each) if is_meant and is_free else ()
     stays = asker in problem.wishes.kept or each.distribution in problem.lessons.stuck
     # in a file nobody resolves again what it names exactly
     is_file = problem.environment.target.kind == "manifest"
     if asker in state or stays or is_file or not each.found:
         return ()
     return _one(_moved_along(company, each))
+
+
+def _is_unfit(company: Company, asker: str, needed: str) -> bool:
+    """Return whether a rule told that a package which nobody decides about does not go with one.
+
+    Of what no plan moves, such as torchcodec beside torch, only the releases are known.
+    """
+    told = fact_mapping(company.problem.environment.fact(f"{asker}.pair_told"))
+    return needed not in PACKAGES and needed in told
 
 
 def _one(choice: Choice | None) -> tuple[Choice, ...]:

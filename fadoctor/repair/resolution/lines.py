@@ -112,11 +112,9 @@ def lines_of(
             told = command_with_index(new, column, index) if index and is_of_torch else new
             columns.moved(msgspec.structs.replace(place, column=0), len(told or new) - len(new))
             lines[place.line - 1] = told or new
-            if index and file.kind == KIND:
-                _with_index(lines, place.line - 1, index)
-            elif told is None:
-                text = f"{place}: {name} comes from {index}: name that index there for it"
-                edits.append(Edit(place.file, text=text))
+            build = environment.builds.get(name, "")
+            told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
+            edits += [each for each in told_by if not index or told is None]
     edits += _unnamed(unnamed, over, files, texts)
     over.put(texts)
     rewrites = [
@@ -260,6 +258,28 @@ def _by_hand(place: Place, name: str, wanted: str) -> str:
 
 def _kept(place: Place, name: str) -> str:
     return f"{place}: keep {name} only if you change how it is installed: `fadoctor check` says how"
+
+
+def _with_its_index(
+    lines: list[str], kind: str, change: tuple[Place, str, str, str], build: str
+) -> list[Edit]:
+    """Name the index that a build comes from, and none where it comes from PyPI; or say so.
+
+    `build`: the one that alone the named index serves, "" where several can come.
+    """
+    place, name, wanted, index = change
+    is_of_pypi = bool(wanted) and not index and not {"@", "+"} & {*wanted}
+    if index and kind == KIND:
+        _with_index(lines, place.line - 1, index)
+    elif index:
+        text = f"{place}: {name} comes from {index}: name that index there for it"
+        return [Edit(place.file, text=text)]
+    elif is_of_pypi and name == TORCH and kind == KIND:
+        lines[:] = [GONE if is_index(line) else line for line in lines]
+    elif is_of_pypi and build:
+        text = f"{place}: {name} comes from PyPI: remove the index of {build} for it"
+        return [Edit(place.file, text=text)]
+    return []
 
 
 def _with_index(lines: list[str], at: int, index: str) -> None:

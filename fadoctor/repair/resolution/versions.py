@@ -141,7 +141,14 @@ class Versions:
             return False
         if package == TORCH or package not in RELEASES:
             return True
-        return not isinstance(self.facts(package, version)[f"{package}.requires"], Unknown)
+        needs = self.facts(package, version)[f"{package}.requires"]
+        return not isinstance(needs, Unknown) or self._is_undeclared(package, version)
+
+    def _is_undeclared(self, package: str, version: str) -> bool:
+        """Return whether its metadata were read and name no torch: it comes beside any."""
+        rows = self.matrix.find(RELEASE_TABLES[package], {"version": Known(version, "asked")})
+        cell = rows.cell("undeclared")
+        return isinstance(cell, Known) and cell.value is True
 
     def requires(self, package: str, version: str) -> dict[str, str]:
         """Return what a release requires of other packages, as far as tables say it.

@@ -98,10 +98,15 @@ def test_a_resolver_takes_the_newest_that_goes_with_a_pin(tmp_path: Path) -> Non
     assert "vllm 0.11.0," in note
 
 
-def test_no_release_is_assumed_where_the_order_of_deciding_counts(tmp_path: Path) -> None:
+def test_a_companion_whose_metadata_name_no_torch_leaves_nothing_open(tmp_path: Path) -> None:
     found = judged(tmp_path, "vllm\ntokenizers==0.22.2\n", "H100", "580.65")
-    notes = found.shown.environment.target.notes
-    assert any("which releases a resolver picks" in note for note in notes)
+    [note] = [n for n in found.shown.environment.target.notes if "picked by a resolver" in n]
+    assert "vllm 0.31.0, torch 2.13.0, torchvision 0.28.0, torchaudio 2.11.0," in note
+
+
+def test_it_comes_beside_a_torch_that_is_too_old_for_it(tmp_path: Path) -> None:
+    found = findings(judged(tmp_path, "torch==2.6.0\ntorchaudio\n", "H100", "580.65"))
+    assert "it supports >=2.11, but 2.6.0" in found["pair-unfit"].message
 
 
 def test_who_requires_it_is_named_with_its_line(tmp_path: Path) -> None:

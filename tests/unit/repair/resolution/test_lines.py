@@ -161,6 +161,18 @@ def test_a_command_names_the_index_and_all_that_comes_from_it(
     assert f"+RUN {told} {wanted[0]} x {wanted[1]}" in edit.diff.split("\n")
 
 
+def test_the_index_of_another_build_goes_where_torch_comes_from_pypi(tmp_path: Path) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.5.1+cu118\n"
+    [rewrite] = planned(tmp_path, text, install("torch==2.5.1")).rewrites
+    assert rewrite.text == "torch==2.5.1\n"
+
+
+def test_the_index_of_a_build_that_stays_stays(tmp_path: Path) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/cu128\ntorch==2.9.0+cu128\n"
+    [rewrite] = planned(tmp_path, text, install("torch==2.9.1+cu128")).rewrites
+    assert "whl/cu128" in rewrite.text
+
+
 def test_the_index_of_another_kind_of_file_is_said(tmp_path: Path) -> None:
     text = '[project]\nname = "a"\ndependencies = [\n"torch==2.7.1",\n]\n'
     (tmp_path / "pyproject.toml").write_text(text)
