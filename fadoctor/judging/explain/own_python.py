@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
+# Folders have names of any script, and none of the characters that a shell acts on.
+_FOLDERS = r"(?:[\w .()+!,@#~=\u00a1-\u1fff\u2e80-\uffdc-]{1,60}[\\/]{1,2})"
 # D:\\a\\venv\\Lib\\site-packages\\torch\\__init__.py | "E:/app/runtime/lib/site-packages/torch"
 _IN_LIB = (
-    r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){0,9}[\w.+-]{1,40})"
+    r"(?<![\w/.-])(?P<root>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}[\w.+-]{1,40})"
     r"[\\/]{1,2}[Ll]ib[\\/]{1,2}"
 )
 _SITE = compiled(_IN_LIB + r"site-packages[\\/]")
@@ -22,10 +24,12 @@ _LIBRARY = compiled(
     _IN_LIB + r"(?:threading|runpy|subprocess|contextlib|asyncio|concurrent"
     r"|multiprocessing|importlib|queue|socket|ssl)\b(?=\.py|[\\/])"
 )
+# A line that begins with it started the program; one that goes on with -m pip may be another one.
 # Python executable:  G:\\app\\pylibs\\python.exe | venv "C:\\webui\\venv\\Scripts\\Python.exe"
 _TOLD = compiled(
-    r"(?:(?i:executable)\W{1,6}|^\W{0,2}venv \"|(?i:python):? {1,4}\"?)"
-    r"(?P<python>[A-Za-z]:[\\/]{1,2}(?:[\w .()+-]{1,60}[\\/]{1,2}){1,9}[Pp]ython3?\.exe)"
+    r"(?:(?i:executable)\W{1,6}|^\W{0,2}venv \"|(?i:python) ?:? {1,4}\"?|^ {0,4}\"?)"
+    r"(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{1,9}[Pp]ython3?\.exe)"
+    r"(?!\"? -m (?:pip|venv|uv)\b)"
 )
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ TRIES = 12
 
 # Warning: | UserWarning: | INFO -
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
+# No module named 'distutils'
+_NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
 # Error: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute 'y'
@@ -60,11 +63,14 @@ def repaired_matches(
     as_printed = _as_python_prints(lines) if tolerant is not None else ()
     for whole in (*_once(lines), *as_printed):
         yield from ((whole, match) for match in matcher.match(whole.text))
-    for whole, start, end in _meant(lines, tolerant) if tolerant is not None else ():
-        if whole.line_at(start).number in shown:
+    for whole, said, start, end in _meant(lines, tolerant) if tolerant is not None else ():
+        meant = whole.text[start:end]
+        if whole.line_at(start).number in shown or _is_name_lost(said, meant):
             continue
         for match in matcher.match(whole.text):
-            if start <= match.start and match.end <= end + 1:
+            if not (start <= match.start and match.end <= end + 1):
+                continue
+            if not any(_is_cut(value, said) for value in match.captures.values()):
                 weaker = match.confidence.weaker()
                 yield whole, msgspec.structs.replace(match, confidence=weaker)
 
@@ -97,8 +103,8 @@ def _with_lost_word(text: str) -> str:
 
 def _meant(
     lines: list[Line], tolerant: Callable[[], Tolerant]
-) -> Iterator[tuple[Failure, int, int]]:
-    """Yield a text with one line as it is meant, and where that line stands."""
+) -> Iterator[tuple[Failure, str, int, int]]:
+    """Yield a text with one line as it is meant, what it said, and where that line stands."""
     for repaired in islice(tolerant().repaired(line.text for line in lines), TRIES):
         at = repaired.line
         # The line that says it, of those that were joined: a mark of code says nothing.
@@ -108,4 +114,20 @@ def _meant(
             continue  # a warning is no misspelt error
         whole = Failure("", (*lines[:at], anew, *lines[at + 1 + repaired.joined :]))
         start = sum(len(line.text) + 1 for line in lines[:at])
-        yield whole, start, start + len(repaired.text)
+        said = " ".join(line.text for line in lines[at : at + 1 + repaired.joined])
+        yield whole, said, start, start + len(repaired.text)
+
+
+def _is_cut(value: str, said: str) -> bool:
+    """Return whether a line says a value only as a part of a longer name: device of device_map."""
+    places = [m.span() for m in compiled(re.escape(value)).finditer(said)] if value else []
+    return bool(places) and all(
+        said[start - 1 : start].replace("_", "a").isalnum()
+        or said[end : end + 1].replace("_", "a").isalnum()
+        for start, end in places
+    )
+
+
+def _is_name_lost(said: str, meant: str) -> bool:
+    """Return whether a name that a line quotes after "named" is not in what it is to mean."""
+    return any(name[1] not in meant for name in _NAMED_THERE.finditer(said))

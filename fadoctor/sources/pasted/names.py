@@ -120,6 +120,12 @@ def distribution_of(name: str) -> str:
 
 
 _END = compiled(r"[.;!?\u3002\uff1b](?=\s|$)|[\u3002\uff1b\uff01\uff1f]")
+_ASKED = compiled(
+    r"(?i)\b(?:which|what|welche|quelle|qual|qu[ée])\b(?: [\w./-]{1,24}){0,4}? "
+    r"(?:vers\w{0,6}|wheels?|releases?|builds?)\b|哪\w?个?[^\n]{0,16}(?:版本|wheel|whl)|什么版本"
+    r"|どの[^\n]{0,12}(?:バージョン|wheel)|как\w{0,2}[^\n]{0,12}верси|어떤 ?버전"
+)
+"""Which flash-attn version do I need for torch 2.7? What has a version in it is what is there."""
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
 
@@ -133,4 +139,8 @@ def is_wished(text: str, start: int, end: int) -> bool:
     behind = text[end : end + _BEHIND]
     if stop := _END.search(behind):
         behind = behind[: stop.end()]
+    if _ASKED.search(before):
+        return False
+    if asked := _ASKED.search(behind):
+        behind = behind[: asked.start()]
     return WISH.search(before.lstrip() + text[start:end] + behind) is not None

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
         (["/home/a/ui/.venv/lib/python3.10/site-packages/x.py"], ""),
         (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
         (["(venv) a@b:~$ x", "/home/a/venv/lib/python3.10/site-packages/x.py"], ""),
+        ([r"python : D:\Нова\.venv_x\Scripts\python.exe"], r'"D:\Нова\.venv_x\Scripts\python.exe"'),
+        ([r"E:\aki-v1\python\python.exe main.py"], r"E:\aki-v1\python\python.exe"),
+        ([r"C:\Python312\python.exe -m pip install torch"], ""),
+        ([r"E:\! Ai\ui\venv\lib\site-packages\x.py"], r'"E:\! Ai\ui\venv\Scripts\python.exe"'),
         ([r"D:\a&calc\venv\Lib\site-packages\x.py"], ""),
     ],
 )  # fmt: skip
