@@ -216,9 +216,12 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
             yield from _moved(line)
             wished: dict[tuple[int, int], bool] = {}
             commands = [*_commands(line.text)]
+            pinned = [each[:2] for each in commands if each[2]]
+            every = [each[:2] for each in commands]
             for claim, span in (*_plain(line), *named_gpus(line, models, tables)):
                 if span not in wished:
-                    wished[span] = is_wished(_without(line.text, commands, span[0]), *span)
+                    beside = every if claim.name.startswith("gpu[") else pinned
+                    wished[span] = is_wished(_without(line.text, beside, span[0]), *span)
                 if not wished[span]:
                     yield claim
 
@@ -296,8 +299,8 @@ def _you_have(line: PastedLine) -> Iterator[Claim]:
         yield Claim("python.version", found["version"], line.number, TOOL)
 
 
-def _commands(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where commands of installers with a pinned release begin and end."""
+def _commands(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield where commands of installers begin and end, and whether one pins a release."""
     for command in islice(_COMMAND.finditer(text), MOST):
         end, pinned = command.end(), False
         for word in islice(re.finditer(r"\S+", text[command.end() :]), MOST):
@@ -308,14 +311,14 @@ def _commands(text: str) -> Iterator[tuple[int, int]]:
             end = command.end() + word.end()
             if part != word[0]:
                 break
-        if pinned:
-            yield command.start(), end
+        yield command.start(), end, pinned
 
 
 def _without(text: str, commands: Sequence[tuple[int, int]], at: int) -> str:
     """Return a text without the commands that a mention is no argument of.
 
-    What somebody installs says nothing against the version of what is named beside the command.
+    What somebody installs says nothing against the version of what is named beside the command, and
+    nothing at all against a GPU.
     """
     if _FOR.search(text[max(0, at - 12) : at]):
         return text

@@ -104,6 +104,8 @@ LINES = [
     ("my old rx580", {"gpu[0].gfx": "gfx803"}),
     ("RX 7800 XT: no code for ISA: amdgcn-amd-amdhsa--gfx1100", {"gpu[0].gfx": "gfx1101"}),
     ("GPU: no code for ISA: amdgcn-amd-amdhsa--gfx1031", {"gpu[0].gfx": "gfx1031"}),
+    ("RX 6400, pip3 install torch --index-url https://a.b/whl/rocm6.4", {"gpu[0].gfx": "gfx1034"}),
+    ("pip install torch for RX 6400", {"gpu[0].gfx": None}),
     ("GPU: GeForce 820M", {"gpu[0].gfx": None}),
     ('pip install "torch[device-gfx1100]"', {"gpu[0].gfx": None}),
     ("an AMD APU (gfx1150, Radeon 890M) ran it", {"gpu[0].gfx": "gfx1150", "gpu[0].vendor": "amd"}),
