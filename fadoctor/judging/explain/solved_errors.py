@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BELOW, ABOVE = 3, 2
 """Lines below and above a quoted error that may say that it is over."""
+INTRODUCED = 4
+"""Lines above a quoted error that may say that a change repairs it."""
 
 # Upgrading the driver solved that. Now: ... | (fixed) | this went away with 2.8.3
 _OVER = compiled(
@@ -39,6 +41,18 @@ _FIXES = compiled(
 _ONLY_IF = compiled(
     r"(?i)[^\w\n]{0,6}(?:note: )?(?:if|in case|should) you (?:see|get|hit|encounter|run into)\b"
     r"(?! (?:this|that|it)\b)"
+)
+# This PR fixes the error: | This should solve the following error; not: this should fix it, but
+_CHANGE = compiled(
+    r"(?i)\bthis (?:(?:pr|pull request|merge request|patch|change|commit) )?"
+    r"(?:should |will |would )?(?:fix|solve|resolve|prevent|avoid)(?:e?s)?"
+    r" (?:the|this|an?|these) (?:\w{1,12} ){0,2}"
+    r"(?:errors?|crash(?:es)?|issues?|exceptions?|failures?)\b"
+)
+# but it does not | I still get | how can I
+_YET = compiled(
+    r"(?i)\b(?:still|not (?:help|work|solve|fix)|how (?:can|do|to)|(?:i|we) tried|didn't|doesn't"
+    r"|any (?:idea|help))\b|\?|, but\b"
 )
 _RAISED = compiled(r"(?i)\b(?:error|warning|fatal|critical)\b ?:")
 # not fixed | fixed in 2.9 | how can this be solved? | never resolved | fix it | still
@@ -83,7 +97,8 @@ def _judged(cause: Cause, lines: list[Line], numbers: list[int], final: int) -> 
         return cause
     first, end = cause.lines[0].number, cause.lines[-1].number
     own = lines[bisect_left(numbers, first) : bisect_right(numbers, end)]
-    if _is_only_told(own):
+    above = lines[bisect_left(numbers, first - INTRODUCED) : bisect_left(numbers, first)]
+    if _is_only_told(own) or _repairs(above, lines[bisect_right(numbers, end) :]):
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     if final <= end:
         return cause
@@ -93,6 +108,12 @@ def _judged(cause: Cause, lines: list[Line], numbers: list[int], final: int) -> 
     if over or any(_BEFORE.search(line.text) for line in (*own, *above)):
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     return cause
+
+
+def _repairs(above: list[Line], below: list[Line]) -> bool:
+    """Return whether a change is described that repairs the error, and nobody says otherwise."""
+    told = [line for line in above if _CHANGE.search(line.text)]
+    return bool(told) and not any(_YET.search(line.text) for line in (*told, *below[:BELOW]))
 
 
 def _is_only_told(own: list[Line]) -> bool:

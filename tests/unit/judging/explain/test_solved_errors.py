@@ -42,6 +42,8 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
         f"Earlier it ran.\n{AMPERE}",
         f"{DTYPE}\nI fixed the tokenizer since.",
         f"{DTYPE} A flag can be used to override this check.\nKeyError: 'a'",
+        f"They say this should fix the error, but I still get\n{AMPERE}",
+        f"This should fix the error:\n{DTYPE}\nIt still does not run.",
     ],
 )
 def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: str) -> None:
@@ -54,6 +56,8 @@ def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: st
         "Fixed! The undefined symbol went away with flash-attn 2.7.4.post1.",
         'If you see "nvcc was not found" while flash-attn is built, install the toolkit.',
         'flash-attn 2.8.3 fixes "undefined symbol" beside torch 2.7.',
+        f"Ask for the GPU first\n\nThis should solve the error\n\n```\n{AMPERE}\n```\n",
+        f"This PR fixes the following crash on a V100:\n\n{AMPERE}\n\nby the use of sdpa.",
     ],
 )
 def test_an_error_that_is_only_told_of_is_none(read: Callable[[str], Reading], log: str) -> None:
