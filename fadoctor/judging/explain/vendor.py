@@ -39,7 +39,12 @@ _PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
 
 
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
-_DENIED = compiled(r"(?i)\bplatform is (?:not )?available\b|is not available because")
+# Ollama lists what it has for each vendor: Dynamic LLM libraries [cpu cuda_v12 rocm_v6]
+_DENIED = compiled(
+    r"(?i)\bplatform is (?:not )?available\b|is not available because"
+    r"|\bdynamic llm libraries\b|\bsearching for gpu (?:management )?library\b"
+    r"|\bserver config\W{1,3}env="
+)
 
 # my 7900XTX | RTX 3060 | Arc A770
 _MAY_BE_CARD = compiled(r"(?<![\d.])\d{4}(?!\d)|(?i:\barc\b)|[AHV]100")
