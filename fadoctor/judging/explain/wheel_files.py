@@ -176,7 +176,7 @@ class WheelFiles:
             torch = str(row["torch"])
             fits = (
                 row["platform"] == _LINUX
-                and row["cuda"] == "12"
+                and row["cuda"] == (self._cuda.partition(".")[0] or "12")
                 and row["abi"] == str(not is_older(torch, _NEW_ABI)).lower()
                 and (
                     python in cell_words(row["python"])
