@@ -56,7 +56,6 @@ _THIRD_PARTY = "Third parties build this wheel, not the authors of {}."
 _PRINTS = "`python -c \"import sys, torch; print(torch.__version__, 'Python', sys.version)\"`"
 _FORCED = "pip install --no-deps --force-reinstall"
 _FROM_SOURCE = f"{_FORCED} --no-build-isolation git+https://github.com/thu-ml/SageAttention"
-_BY_SETUP = "pip install --no-build-isolation --no-cache-dir --no-deps --force-reinstall"
 # flash_attn-2.8.3%2Bcu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
 _NAMED = compiled(
     r"flash_attn-[\d.a-z]{3,20}(?:\+|%2B)cu\d{2,3}torch(?P<torch>\d\.\d{1,2})[\w.]{0,20}"
@@ -177,7 +176,7 @@ class WheelFiles:
             torch = str(row["torch"])
             fits = (
                 row["platform"] == _LINUX
-                and row["cuda"] == "12"
+                and row["cuda"] == (self._cuda.partition(".")[0] or "12")
                 and row["abi"] == str(not is_older(torch, _NEW_ABI)).lower()
                 and (
                     python in cell_words(row["python"])
@@ -188,17 +187,18 @@ class WheelFiles:
             if fits:
                 releases[str(row["version"])].append(torch)
         newest = sorted(releases, key=lambda each: (len(releases[each]), version_key(each)))[-3:]
+        pip = self._pip.replace("install", "install --no-build-isolation --no-cache-dir", 1)
         said = [
-            Step(StepKind.ADVICE, f"With torch {_or(releases[each])}: {_BY_SETUP} {_FLASH}=={each}")
+            Step(StepKind.ADVICE, f"With torch {_or(releases[each])}: {pip} {_FLASH}=={each}")
             for each in reversed(newest)
         ]
         if not said:
             return []
-        shown = '`python -c "import torch; print(torch.__version__)"` prints torch\'s version.'
-        how = (
-            "Each command takes the wheel for this torch, Python and ABI by itself. "
-            "With another torch it compiles."
+        shown = (
+            '`python -c "import torch; print(torch.__version__)"` prints torch\'s version. '
+            "If torch, setuptools, packaging, wheel, psutil or ninja is missing, install it first."
         )
+        how = "Each takes the wheel for this torch, Python and ABI. With another torch it compiles."
         return [Step(StepKind.ADVICE, shown), *said, Step(StepKind.ADVICE, how)]
 
     def _pattern(self, torch: str, python: str) -> list[Step]:

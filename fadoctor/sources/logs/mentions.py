@@ -192,8 +192,10 @@ _PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
 # /opt/venv/lib/python3.11/site-packages/
 _FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
 # File "C:\Users\me\AppData\Local\Programs\Python\Python310\lib\runpy.py", line 196: what runs
+# C:\Users\me\.pyenv\pyenv-win\versions\3.10.11\lib\site-packages\wheel\wheel.py:4
 _HOME = compiled(
-    r"[\\/]Python3(?P<minor>\d{1,2})(?P<free>)(?:-32)?[\\/]{1,4}(?:[Ll]ib|site-packages)[\\/]"
+    r"[\\/](?:Python3|versions[\\/]{1,4}3\.)(?P<minor>\d{1,2})(?P<free>)(?:-32|\.\d{1,2})?"
+    r"[\\/]{1,4}(?:[Ll]ib|site-packages)[\\/]"
     r"[^\"\n]{1,200}\.py(?:\"?, line |:)\d"
 )
 

@@ -86,6 +86,11 @@ LEFT = {
         "With torch 2.4, 2.5, 2.7 or 2.8: pip install --no-build-isolation --no-cache-dir "
         "--no-deps --force-reinstall flash-attn==2.8.3.post1"
     ),
+    # nothing is installed yet that would have to be replaced
+    "uv pip install flash-attn\nFailed to build `flash-attn==2.8.2`\nNo module named 'torch'": (
+        "With torch 2.2, 2.3 or 2.6: uv pip install --no-build-isolation --no-cache-dir "
+        "flash-attn==2.7.4.post1"
+    ),
     # CUDA unknown, of which both majors have builds
     f"{_NO_PART}\nWindows, Python 3.12.4, torch 2.9.1": (
         "With torch 2.9 for CUDA 13.0: pip install --no-deps --force-reinstall "
