@@ -120,12 +120,8 @@ def _meant(
 
 def _is_cut(value: str, said: str) -> bool:
     """Return whether a line says a value only as a part of a longer name: device of device_map."""
-    places = [m.span() for m in compiled(re.escape(value)).finditer(said)] if value else []
-    return bool(places) and all(
-        said[start - 1 : start].replace("_", "a").isalnum()
-        or said[end : end + 1].replace("_", "a").isalnum()
-        for start, end in places
-    )
+    is_whole = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", said) is not None
+    return bool(value) and value in said and not is_whole
 
 
 def _is_name_lost(said: str, meant: str) -> bool:
