@@ -52,7 +52,7 @@ _OF_SYSTEMS = (
      r"module \1 has no attribute "),
     # f() got an unexpected argument 'x'
     (compiled(r"(?<=\(\) )(?:an unexpected keyword argument|got unexpected keyword argument|"
-              r"got an keyword argument|got an unexpected (?:argument|keyword)) "
+              r"got an? (?:keyword argument|unexpected argument|unexpected keyword)) "
               r"(?=['\"]\w{1,120}['\"])"),
      "got an unexpected keyword argument "),
     # fatal error: x.h: No file or directory
