@@ -32,6 +32,9 @@ LONGEST = 600
 _VARIES = compiled(r"\S{0,200}[\\/]\S{0,200}|\b(?=[\w.+-]{0,60}\d)[\w.+-]{1,60}")
 
 
+# KernelMetadata: another class is another message.
+_CAMEL = compiled(r"[a-z][A-Z]")
+
 _LETTERS, _LETTERS_BEFORE = compiled(r"[A-Za-z]{1,40}"), compiled(r"[A-Za-z]{1,40}\Z")
 
 
@@ -128,7 +131,12 @@ def _names(text: str, values: tuple[int, ...]) -> tuple[int, ...]:
         place
         for place, word in enumerate(words_in(text))
         if place not in values
-        and (word.text in _NAMES or _is_in(word, varies) or _is_acronym(text, word))
+        and (
+            word.text in _NAMES
+            or _is_in(word, varies)
+            or _is_acronym(text, word)
+            or _CAMEL.search(text, word.start, word.end)
+        )
     )
 
 
