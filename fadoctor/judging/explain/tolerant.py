@@ -158,6 +158,8 @@ class Tolerant:
         wording, mine = self._wordings[number], self._words[number]
         pairs = _aligned(mine, words, set(wording.literal))
         literal = set(wording.literal) - set(wording.values)
+        if any(_is_variable_elsewhere(wording.text, mine[i], text, words[j]) for i, j in pairs):
+            return None
         there = {mine[place].text for place, _ in pairs}
         weight = sum(self._weights[word] for word in there)
         lost = [place for place in sorted(literal) if place not in dict(pairs)]
@@ -169,6 +171,16 @@ class Tolerant:
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
             return None
         return _Rebuilder(text, words, wording.text, mine, literal).rebuilt(pairs)
+
+
+def _is_variable_elsewhere(meant: str, word: Word, text: str, other: Word) -> bool:
+    """Return whether a word of a variable in capitals stands in a text in small letters.
+
+    LOCAL_RANK is a variable, --local-rank an option.
+    """
+    is_part = "_" in meant[max(0, word.start - 1) : word.start] + meant[word.end : word.end + 1]
+    is_capital = meant[word.start : word.end].isupper()
+    return is_part and is_capital and text[other.start : other.end].islower()
 
 
 def _is_state(word: str) -> bool:

@@ -78,6 +78,7 @@ def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> N
         "The page still prints that flash attention installed.",
         "Everything must have the same colour",
         "The kernel is available for execution on the device",
+        "KeyError: '--local-rank=3'",
         "AttributeError: 'OwnTrainer' object has no attribute 'num_iterations'. trl 0.16.0",
         "ERROR: Could not build wheels for flash-attn, which is required to install it",
         "The triton step stops:\nNameError('u7 is not defined')",
