@@ -75,6 +75,11 @@ _PACKAGE_FORMS = (
         rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
         rf"{VERSION}{STOPS}"
     ),
+    # torch2.4.1 | PyTorch-2.4.1, but no name of a file
+    (
+        rf"(?<![\w./\\+-])(?P<name>(?:{NAME})(?=\d)|pytorch(?=-\d))-?"
+        rf"(?P<version>\d{{1,2}}\.\d{{1,3}}\.\d{{1,3}})(?![\w./\\-])"
+    ),
 )
 _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 
@@ -116,12 +121,12 @@ _YOU_HAVE = compiled(
     rf"(?:\(you have {VERSION}\)|is required but found (?P<found>\d[\w.+]{{0,40}}))",
 )
 _PLAIN = (
-    # Python 3.10.12 | Python version: 3.10.12
+    # Python 3.10.12 | Python version: 3.10.12 | CPython 3.11.13 | Python-3.10, v3.10 | py3.10
     (
         "python.version",
         compiled(
-            r"(?i:\bPython(?: version)?(?: is)?(?::? version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
-            r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+            r"(?i:\bC?Python(?: version)?(?: is)?(?::? version)?(?: ?[:=]|-)?|python版本[:是为]?"
+            r"|(?<![\w./-])py) {0,4}v?(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
