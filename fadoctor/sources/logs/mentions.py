@@ -38,7 +38,7 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
+    "python", "-py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
@@ -123,8 +123,23 @@ _PLAIN = (
     (
         "python.version",
         compiled(
-            r"(?i:\bPython(?: version)?(?: is)?(?::? version)?(?: ?[:=])?|python版本[:是为]?) {0,4}"
+            r"(?i:\bPython(?: version)?(?: is)?(?::? version)?[*`]{0,3}(?: ?[:=])?[*`]{0,3}"
+            r"|python版本[:是为]?) {0,4}[*`]{0,3}"
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+        ),
+    ),
+    # axolotlai/axolotl-base:main-base-py3.11-cu124-2.6.0 | runpod/pytorch:2.4.0-py3.11-cuda12.4.1
+    (
+        "python.version",
+        compiled(
+            r"(?<![\w.-])\w[\w./-]{1,80}:[\w.-]{0,60}\bpy(?P<found>3\.\d{1,2})(?=-cu(?:da)?1\d)"
+        ),
+    ),
+    (
+        "torch.cuda",
+        compiled(
+            r"(?<![\w.-])\w[\w./-]{1,80}:[\w.-]{0,60}\bpy3\.\d{1,2}-cuda(?P<found>1\d\.\d)"
+            r"(?:\.\d)?(?![\w.])"
         ),
     ),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
