@@ -91,7 +91,8 @@ class Situation(msgspec.Struct, frozen=True):
     def _command(self, step: Step) -> str:
         if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
             verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
-            silent = _SILENT if verb == _ASKS and self.pip.startswith("!") else ""
+            asks = verb == _ASKS and _SILENT not in rest.split()
+            silent = _SILENT if asks and self.pip.startswith("!") else ""
             return " ".join(filter(None, (self.pip, verb, self.option, silent, rest)))
         if self.pip and step.kind is StepKind.ADVICE:
             named = _PYTHON.sub(lambda found: self._python or found[0], step.text)

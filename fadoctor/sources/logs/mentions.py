@@ -39,7 +39,7 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
+    "python", "-py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
@@ -125,8 +125,9 @@ _PLAIN = (
     (
         "python.version",
         compiled(
-            r"(?i:\bC?Python(?: version)?(?: is)?(?::? version)?(?: ?[:=]|-)?|python版本[:是为]?"
-            r"|(?<![\w./-])py) {0,4}v?(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
+            r"(?i:\bC?Python(?: version)?(?: is)?(?::? version)?[*`]{0,3}(?: ?[:=]|-)?[*`]{0,3}"
+            r"|python版本[:是为]?|(?<![\w./-])py) {0,4}[*`]{0,3}v?"
+            r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
