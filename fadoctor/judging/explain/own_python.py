@@ -58,7 +58,8 @@ _TYPED = compiled(
 )
 # Using Python 3.12.10 environment at: _env_trellis2 | Using CPython 3.11 environment at /opt/venv
 _OF_UV = compiled(
-    r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? (?P<folder>[^\n|\"'`]{1,160}?)\s{0,4}$"
+    r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? "
+    r"(?P<folder>[^\n|\"'`]{1,160}?)\s{0,4}$"
 )
 _FOLDER = compiled(r"[\w .()+,@~:/\\-]{1,160}")
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})

@@ -38,7 +38,7 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    "python", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
+    "python", "py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
@@ -127,6 +127,8 @@ _PLAIN = (
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
+    # an image's tag: axolotlai/axolotl-base:main-base-py3.11-cu124-2.6.0
+    ("python.version", compiled(r"(?<=[:_-])py(?P<found>3\.\d{1,2})(?=[-_])")),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
     (
         "driver.version",
