@@ -61,7 +61,7 @@ _OF_UV = compiled(
     r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? "
     r"(?P<folder>[^\n|\"'`]{1,160}?)\s{0,4}$"
 )
-_FOLDER = compiled(r"[\w .()+,@~:/\\-]{1,160}")
+_FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")

@@ -26,6 +26,7 @@ LINES = {
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
+    "comfyui": "ComfyUI stops at the sampler",
     "webui-on-windows": r"I start it with webui-user.bat in D:\stable-diffusion-webui",
     "webui-on-linux": "./webui.sh --medvram",
     "pinokio-on-windows": "Pinokio on Windows 11 installed the program",
