@@ -31,6 +31,11 @@ _TOLD = compiled(
     r"(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{1,9}[Pp]ython3?\.exe)"
     r"(?!\"? -m (?:pip|venv|uv)\b)"
 )
+# ... with D:\\ui\\venv\\Scripts\\python.exe, torch 2.7: the Python of an environment, anywhere
+_ENVIRONMENT = compiled(
+    r"(?<![\w\\/.-])(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}\.?v?env[\w.-]{0,20}"
+    r"[\\/]{1,2}[Ss]cripts[\\/]{1,2}[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
+)
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
 _VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
@@ -118,6 +123,9 @@ def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
+        for named in _ENVIRONMENT.finditer(line):
+            if not _CONDA.search(named["python"]):
+                yield _written(named["python"])
         if script := _TOLD_OF_SCRIPT.match(line):
             yield script["python"]
         for site in _SITE.finditer(line):
