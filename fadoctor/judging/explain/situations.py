@@ -41,7 +41,7 @@ _PIP = "pip "
 _ASKS, _SILENT = "uninstall", "-y"
 """A cell of a notebook cannot answer what pip asks."""
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
-_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
 # python -c "import torch" | python3 -m pip show torch
 _PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
 _MODULE = " -m pip"

@@ -188,6 +188,12 @@ def test_the_folder_of_another_installation_is_not_where_desktop_installs() -> N
             r"`venv\Scripts\python.exe -m pip show torch`.",
         ),
         (StepKind.ADVICE, "python -m venv new", "python -m venv new"),
+        # the web UI starts it by itself with python -m
+        (
+            StepKind.ADVICE,
+            "set TORCH_COMMAND=pip install torch==2.7.0",
+            "set TORCH_COMMAND=pip install torch==2.7.0",
+        ),
     ],
 )
 def test_the_python_of_the_place_runs_what_asks_its_packages(
