@@ -31,6 +31,11 @@ _TOLD = compiled(
     r"(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{1,9}[Pp]ython3?\.exe)"
     r"(?!\"? -m (?:pip|venv|uv)\b)"
 )
+# ... with D:\\ui\\venv\\Scripts\\python.exe, torch 2.7: the Python of an environment, anywhere
+_ENVIRONMENT = compiled(
+    r"(?<![\w\\/.-])(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}\.?v?env[\w.-]{0,20}"
+    r"[\\/]{1,2}[Ss]cripts[\\/]{1,2}[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
+)
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
 _VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
@@ -56,6 +61,13 @@ _TYPED = compiled(
     r"(?:\"[A-Za-z]:\\[^\"\n]{3,120}python(?:\.exe)?\"|[\w.\\/:~+-]{0,120}(?:python[\d.]{0,4}(?:\.exe)?|py))"
     r" (?:-[\w.]{1,6} ){0,3}-m pip|uv pip|pip[\d.]{0,4}) (?:un)?install (?P<rest>[^\n]{0,200})"
 )
+# Using Python 3.12.10 environment at: _env_trellis2 | Using CPython 3.11 environment at /opt/venv
+_OF_UV = compiled(
+    r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? "
+    r"(?P<folder>[^\n|\"'`]{1,160}?)\s{0,4}$"
+)
+_FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
+_OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
 
@@ -70,6 +82,18 @@ def typed_pip(lines: Sequence[str]) -> str:
     """Return how a log's commands start pip, "" where they start it as `pip` or in several ways."""
     found = {each["how"] for each in _typed(lines)}
     return "" if len(found) != 1 or found == {"pip"} else found.pop()
+
+
+def uv_options(lines: Sequence[str]) -> str | None:
+    """Return how uv is told the environment that it used, "" where it finds it; None without."""
+    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
+    folder = found.pop() if len(found) == 1 else ""
+    if not re.fullmatch(_FOLDER, folder):
+        return None
+    if folder in _OF_SYSTEM:
+        return "--system"
+    written = f'"{folder}"' if " " in folder else folder
+    return "" if folder == _OWN_OF_UV else f"--python {written}"
 
 
 def is_of_system(lines: Sequence[str]) -> bool:
@@ -99,6 +123,9 @@ def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
+        for named in _ENVIRONMENT.finditer(line):
+            if not _CONDA.search(named["python"]):
+                yield _written(named["python"])
         if script := _TOLD_OF_SCRIPT.match(line):
             yield script["python"]
         for site in _SITE.finditer(line):

@@ -9,7 +9,13 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
-from fadoctor.judging.explain.own_python import is_of_system, own_pip, own_python, typed_pip
+from fadoctor.judging.explain.own_python import (
+    is_of_system,
+    own_pip,
+    own_python,
+    typed_pip,
+    uv_options,
+)
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -35,7 +41,7 @@ _PIP = "pip "
 _ASKS, _SILENT = "uninstall", "-y"
 """A cell of a notebook cannot answer what pip asks."""
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
-_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.-])pip ((?:un)?install) ")
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
 # python -c "import torch" | python3 -m pip show torch
 _PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
 _MODULE = " -m pip"
@@ -155,9 +161,15 @@ def situations(
     folded = text.casefold()
     system = environment.facts.get("host.os")
     shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
+    cut = text.splitlines()
+    option = uv_options(cut)
+    if option is not None:
+        mark = "!" if any(each.pip.startswith("!") for each in shown) else ""
+        pip = f"{mark}uv pip"
+        told = " ".join(filter(None, (f"Install it as this program does: {pip} install", option)))
+        return (Situation(OWN_PYTHON, pip=pip, option=option, installs=f"{told}."), *shown)
     if any(each.pip or each.name == DESKTOP for each in shown):
         return shown
-    cut = text.splitlines()
     typed, pip = typed_pip(cut), _own_pip(cut)
     own = _of_own_pip(pip) if pip else None
     if typed and (own is None or typed.startswith("uv ")):

@@ -14,6 +14,8 @@ import msgspec
 
 from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
+from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
+from fadoctor.judging.explain.reading_command import reading_command
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
@@ -49,6 +51,10 @@ _NEW_ABI = "2.7"
 _LINES = 6
 """Most commands that are shown beside each other."""
 
+_FEW = 2
+"""So many commands are shown beside each other where one could read torch itself."""
+_READS = "It reads torch's version and CUDA, and installs the file for them."
+
 NAMED_FILE = "named-file"
 """What a rule says of a fix that is about whichever file the text names."""
 _OWNERS = ("mjun0812", "woct0rdho")
@@ -65,10 +71,6 @@ _NAMED = compiled(
 _GUESSED = "Guessing wheel URL"
 _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64": "_x86_64"}
 """What the names of files hold that are for another platform than this one."""
-# ERROR: torch-2.0.1+gite19229c-cp310-cp310-linux_x86_64.whl is not a supported wheel
-_FILE = compiled(
-    r"(?P<file>(?P<name>[A-Za-z][\w.]{1,60})-\d[\w.+%-]{1,120}?-(?P<python>cp3\d{1,2})-[\w.-]{4,60}\.whl)"
-)
 _OF_LINUX = compiled(
     r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
 )
@@ -96,7 +98,7 @@ class WheelFiles:
         elif distribution == _FLASH and any(map(ABOUT_FLASH.search, self._lines)):
             made = self._of_flash()
         elif wheel == NAMED_FILE:
-            made = self._of_another_python()
+            made = of_another_python(self._lines, self._python, self._platform)
         if not made:
             return fix
         title = fix.title if distribution not in (SAGE, _FLASH) else self._title(distribution)
@@ -111,7 +113,7 @@ class WheelFiles:
         if wheel != NAMED_FILE:
             found = self._scope.fill(wheel) if self._scope.can_fill(wheel) else ""
             return _FLASH if found == "flash-attention" else found
-        files = [each["name"].lower() for line in self._lines for each in _FILE.finditer(line)]
+        files = [each["name"].lower() for line in self._lines for each in FILE.finditer(line)]
         if any(name.startswith(SAGE) for name in files):
             return SAGE
         return _FLASH if any(name.startswith(FLASH_ATTN) for name in files) else ""
@@ -119,34 +121,9 @@ class WheelFiles:
     def _title(self, distribution: str) -> str:
         known = [
             f"torch {self._torch}" if self._torch else "this torch",
-            f"Python {_dotted(self._python)}" if self._python and distribution == _FLASH else "",
+            f"Python {dotted(self._python)}" if self._python and distribution == _FLASH else "",
         ]
         return f"Install the {distribution} wheel for {' and '.join(filter(None, known))}"
-
-    def _of_another_python(self) -> list[Step]:
-        """Return how a file is installed that the text names: with the Python of its name."""
-        found = {
-            (each["file"], each["python"])
-            for line in self._lines
-            if "not a supported wheel" in line
-            for each in _FILE.finditer(line)
-        }
-        tags = {tag for _, tag in found}
-        if len(tags) != 1:
-            return []
-        tag, files = tags.pop(), sorted(file for file, _ in found)
-        if tag == self._python or not all(self._platform in file for file in files):
-            return []
-        python = _dotted(tag)
-        new, of_list = f"py{tag[2:]}", "-r requirements.txt"
-        lines = (
-            f"uv venv --python {python} {new}",
-            f"uv pip install --python {new} {of_list if len(files) > 1 else files[0]}",
-        )
-        which = "these files are" if len(files) > 1 else "this file is"
-        says = f"The name says cp{tag[2:]}: {which} for Python {python} alone."
-        steps = [Step(StepKind.SYSTEM, line) for line in lines]
-        return [Step(StepKind.ADVICE, says), *steps]
 
     def _of_flash(self) -> list[Step]:
         torch, python = self._torch, self._python
@@ -208,7 +185,7 @@ class WheelFiles:
         file = self._file(usual_torch, cuda, usual_python)
         if file is None:
             return []
-        case = f"torch {usual_torch} for CUDA {cuda} and Python {_dotted(usual_python)}"
+        case = f"torch {usual_torch} for CUDA {cuda} and Python {dotted(usual_python)}"
         page = file.url.rpartition("/releases/")[0] + "/releases"
         return [
             Step(StepKind.ADVICE, f"{_PRINTS} prints torch, its CUDA and Python."),
@@ -238,8 +215,18 @@ class WheelFiles:
         if not said:
             return []
         windows = self._platform == _WINDOWS
-        shown = f"{'' if windows else 'On Windows: '}{_PRINTS} prints torch and its CUDA."
         linux = f"On Linux: {_FROM_SOURCE}. {compiles}"
+        command = reading_command(rows) if len(rows) > _FEW else ""
+        if command and windows:
+            return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS)]
+        if command:
+            says = f"On Windows run the next line. {_READS}"
+            return [
+                Step(StepKind.ADVICE, says),
+                Step(StepKind.SYSTEM, command),
+                Step(StepKind.ADVICE, linux),
+            ]
+        shown = f"{'' if windows else 'On Windows: '}{_PRINTS} prints torch and its CUDA."
         return [
             Step(StepKind.ADVICE, shown),
             *said,
@@ -389,10 +376,6 @@ def _row_words(row: Mapping[str, object]) -> str:
     least = str(row["torch"]).partition(",")[0].removeprefix(">=")
     more = "" if "," in str(row["torch"]) else " or newer"
     return f"torch {least}{more} for CUDA {row['cuda']}"
-
-
-def _dotted(tag: str) -> str:
-    return f"{tag[2]}.{tag[3:]}"
 
 
 def _or(words: Sequence[str]) -> str:

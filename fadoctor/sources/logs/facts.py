@@ -14,6 +14,7 @@ from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.logs.named_gpus import cards_first
+from fadoctor.sources.logs.package_folders import folder_claims
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
 from fadoctor.sources.pasted.claims import PastedLine as PlainLine
@@ -82,6 +83,7 @@ def _beside_reports(
     claims = [*reported]
     claims += _agreed(_beside(claims, claims_in(lines, LINES)))
     claims += _agreed(_beside(claims, cards_first(mentions(lines, matrix.tables), claims)))
+    claims += _agreed(_beside(claims, folder_claims(lines)))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)
 
 

@@ -39,7 +39,7 @@ _PACKAGE_WORDS = tuple(
     )
 )
 _WORDS = (
-    "python", "-py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
+    "python", "py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
@@ -109,6 +109,9 @@ _MOVED = tuple(
 # pip install flash-attn==2.7.4.post1 --no-build-isolation | uv pip install "torch<2.8" vllm
 _COMMAND = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add)(?=[ \"'])")
 _ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
+# pip install flash-attn fails on Windows, torch 2.7.1: it was run, and the rest is what is there
+_FAILS = compiled(r"(?i)\W{0,3}(?:\w{1,10} ){0,2}?(?:fail|error|hangs|stuck|stops|crash|报错|失败)")
+_NEAR = 40
 _FOR = compiled(r"(?i)\b(?:for|if|when|use|使用)\s{0,4}$")
 _MIGHT = compiled(
     r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
@@ -130,6 +133,8 @@ _PLAIN = (
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
+    # an image's tag: axolotlai/axolotl-base:main-base-py3.11-cu124-2.6.0
+    ("python.version", compiled(r"(?<=[:_-])py(?P<found>3\.\d{1,2})(?=[-_])")),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
     (
         "driver.version",
@@ -316,7 +321,8 @@ def _commands(text: str) -> Iterator[tuple[int, int, bool]]:
             end = command.end() + word.end()
             if part != word[0]:
                 break
-        yield command.start(), end, pinned
+        has_failed = _FAILS.match(text[end : end + _NEAR]) is not None
+        yield command.start(), end, pinned or has_failed
 
 
 def _without(text: str, commands: Sequence[tuple[int, int]], at: int) -> str:

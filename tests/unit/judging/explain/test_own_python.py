@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.own_python import own_pip, own_python, typed_pip
+from fadoctor.judging.explain.own_python import own_pip, own_python, typed_pip, uv_options
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -75,6 +75,22 @@ def test_what_pipx_installed_is_reached_through_it(lines: list[str], pip: str) -
 )  # fmt: skip
 def test_pip_is_started_as_it_was_typed(lines: list[str], pip: str) -> None:
     assert typed_pip(lines) == pip
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        (["[node] failed: Using Python 3.12.10 environment at: _env_x"], "--python _env_x"),
+        (["Using CPython 3.11.9 environment at: D:\\my ui\\env"], '--python "D:\\my ui\\env"'),
+        (["Using Python 3.12.3 environment at: .venv"], ""),
+        (["Using Python 3.12.3 environment at: /usr"], "--system"),
+        (["Using Python 3.12.3 environment at: a", "Using Python 3.12.3 environment at: b"], None),
+        (["Using Python 3.12.3 environment at: $(x)"], None),
+        (["Using Python 3.12.3"], None),
+    ],
+)  # fmt: skip
+def test_uv_is_told_the_environment_that_it_used(lines: list[str], options: str | None) -> None:
+    assert uv_options(lines) == options
 
 
 def test_commands_and_advice_start_it_as_it_was_typed(knowledge: Knowledge) -> None:

@@ -26,6 +26,7 @@ LINES = {
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
+    "comfyui": "ComfyUI stops at the sampler",
     "webui-on-windows": r"I start it with webui-user.bat in D:\stable-diffusion-webui",
     "webui-on-linux": "./webui.sh --medvram",
     "pinokio-on-windows": "Pinokio on Windows 11 installed the program",
@@ -187,6 +188,12 @@ def test_the_folder_of_another_installation_is_not_where_desktop_installs() -> N
             r"`venv\Scripts\python.exe -m pip show torch`.",
         ),
         (StepKind.ADVICE, "python -m venv new", "python -m venv new"),
+        # the web UI starts it by itself with python -m
+        (
+            StepKind.ADVICE,
+            "set TORCH_COMMAND=pip install torch==2.7.0",
+            "set TORCH_COMMAND=pip install torch==2.7.0",
+        ),
     ],
 )
 def test_the_python_of_the_place_runs_what_asks_its_packages(

@@ -23,7 +23,8 @@ _FILES = "flash-attention-prebuild-wheels/releases/download/"
 DECIDED = {
     # Windows: the file of others, of the CUDA of torch
     f"{_NO_PART}\nWindows 11, C:\\a\\venv\\Scripts\\python.exe\nPython 3.11.5\ntorch 2.8.0+cu128": (
-        f"pip install --no-deps --force-reinstall https://github.com/mjun0812/{_FILES}v0.4.10/"
+        "C:\\a\\venv\\Scripts\\python.exe -m pip install --no-deps --force-reinstall "
+        f"https://github.com/mjun0812/{_FILES}v0.4.10/"
         "flash_attn-2.8.2%2Bcu128torch2.8-cp311-cp311-win_amd64.whl"
     ),
     # nothing is there that would have to be replaced
@@ -114,7 +115,7 @@ LEFT = {
 @pytest.mark.parametrize("text", LEFT)
 def test_the_commands_that_are_left_have_conditions(knowledge: Knowledge, text: str) -> None:
     steps = _steps(text, knowledge)
-    assert steps[0].startswith(("`python -c", "On Windows: `python -c"))
+    assert steps[0].startswith(("`python -c", "On Windows run the next line."))
     assert LEFT[text] in steps
 
 
