@@ -24,6 +24,7 @@ from tools.refresh.names.anew import REQUESTS, refreshed_names
 from tools.refresh.names.tables import Tables
 from tools.refresh.settings import read_settings, settings_for
 from tools.refresh.sources import PACKAGES, SOURCES
+from tools.refresh.spans import tables as spans_tables
 from tools.refresh.transport import Transport
 from tools.refresh.walk import Choice, pin_lines, refreshed
 
@@ -51,7 +52,7 @@ def main(
             settings,
             options.cache,
             offline=options.offline,
-            requests=REQUESTS if options.all else 0,
+            requests=REQUESTS if options.all or options.table else 0,
         )
         index = Index(transport, settings.indexes)
         tables = _read_tables(options.tables)
@@ -64,6 +65,9 @@ def main(
             before |= Tables.of(options.tables).texts
             after = refreshed_names(before, index, transport, report)
             found |= _stamped(found, report)
+        spans = spans_tables.asked(options.table, every=options.all)
+        before |= spans_tables.texts_in(options.tables, spans)
+        after |= spans_tables.refreshed_spans(before, index, report.unread, spans)
         after |= {name: document.text for name, document in found.items()}
         _check(before, after)
         out.write(_diff(before, after))
@@ -83,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "--table",
         action="append",
         default=[],
-        choices=sorted(_NAMES),
+        choices=sorted({*_NAMES, *spans_tables.MAKERS}),
         help="one table; may be given several times",
     )
     add(

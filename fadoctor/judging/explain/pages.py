@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 FILE = "pages.json"
-FORM = "form 16"
+FORM = "form 18"
 
 
 class Pages(msgspec.Struct, frozen=True, dict=True):

@@ -34,6 +34,9 @@ CUT_LINES = 2
 NARROWEST, WIDEST = 40, 400
 """Columns of terminals."""
 
+# file or directory | _join_cuda_home | /usr/lib
+_GOES_ON = compiled(r"[a-z/_(]")
+
 _MARKS = str.maketrans({"*": None, "`": None})
 
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
@@ -206,10 +209,13 @@ def _pasted(found: list[Failure]) -> list[Line]:
 def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Failure]:
     """Yield a short log as one failure: a pasted report names the cause and the setting apart.
 
-    Where nothing was found, also with its lines put together: a terminal may have wrapped them.
+    Also with those lines put together that a terminal wrapped; with all of them where nothing was
+    found.
     """
     if several and lines:
         yield Failure("", tuple(lines))
+    if not unwrapped and (rejoined := _rejoined(lines)):
+        yield Failure("", rejoined)
     if unwrapped and lines:
         # A blank line ends a paragraph: no terminal wraps a message into one.
         flush = tuple(
@@ -241,6 +247,28 @@ def _uncut(lines: list[Line]) -> tuple[Line, ...]:
             whole.append(line)
         goes_on = len(line.text) == width
     return tuple(whole)
+
+
+def _rejoined(lines: list[Line]) -> tuple[Line, ...]:
+    """Return lines put together that a terminal wrapped between words; none where it wrapped none.
+
+    It did so where the next line begins within a sentence or a path, with a word that would not
+    have fitted into the widest line.
+    """
+    width = max((len(line.text) for line in lines), default=0)
+    if not NARROWEST <= width <= WIDEST:
+        return ()
+    whole: list[Line] = []
+    left = width
+    for line in lines:
+        word = line.text.partition(" ")[0]
+        if whole and len(word) >= left and _GOES_ON.match(word):
+            text = f"{whole[-1].text} {line.text}"
+            whole[-1] = msgspec.structs.replace(whole[-1], text=text)
+        else:
+            whole.append(line)
+        left = width - len(line.text)
+    return tuple(whole) if len(whole) < len(lines) else ()
 
 
 def _ordered(found: Iterable[_Found]) -> list[_Found]:

@@ -31,19 +31,44 @@ TRIES = 12
 # Warning: | UserWarning: | INFO -
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
 # No module named 'distutils'
+_FAILED = compiled(r"[Ee]rror|cannot|DLL load")
 _NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
-# Error: No named 'x' | cannot name 'x' from 'y' | AttributeError: 'X' has no attribute 'y'
-_OF_PYTHON = (
+_OF_SYSTEMS = (
+    # Error: No named 'x'
     (compiled(r"(?<=Error)(\W{1,6})No (?:(?:module|named) )?(?=['\"][\w.]{1,120}['\"])"),
      r"\1No module named "),
+    # cannot name 'x' from 'y' | cannot import name 'x' 'y'
     (compiled(r"\bcannot (?:import|name) (?=['\"]\w{1,80}['\"] from\b)"), "cannot import name "),
+    (compiled(r"\b(cannot import name ['\"]\w{1,80}['\"]) (?=['\"][\w.]{1,120}['\"])"),
+     r"\1 from "),
+    # AttributeError: 'X' has no attribute 'y' | AttributeError: module 'x' has no 'y'
     (compiled(r"(?<=AttributeError: )('\w{1,80}'(?: '\w{1,80}')?) "
               r"(?:has no|object no|object has) (?=attribute\b)"),
      r"\1 object has no "),
+    (compiled(r"(?<=AttributeError: )(?:module )?('[\w.]{1,120}') "
+              r"(?:(?:has )?no (?:attribute )?|has attribute )(?=['\"]\w{1,120}['\"])"),
+     r"module \1 has no attribute "),
+    # f() got an unexpected argument 'x'
+    (compiled(r"(?<=\(\) )(?:an unexpected keyword argument|got unexpected keyword argument|"
+              r"got an? (?:keyword argument|unexpected argument|unexpected keyword)) "
+              r"(?=['\"]\w{1,120}['\"])"),
+     "got an unexpected keyword argument "),
+    # fatal error: x.h: No file or directory
+    (compiled(r"\b(?:No file or|No such or|No such file) directory\b"),
+     "No such file or directory"),
+    # x.cu:3:10: error: y.h: No such file or directory
+    (compiled(r"(?<=\d: )(?:fatal|error): (?=[\w./+-]{1,200}: No such file or directory)"),
+     "fatal error: "),
+    # DLL load failed importing x
+    (compiled(r"\bDLL load (?:while|failed|failed while|while importing|failed importing) "
+              r"(?=\w[\w.]{0,120}:)"),
+     "DLL load failed while importing "),
+    # 'triton' not a package
+    (compiled(r"(?<=; )('\w{1,80}') (?:not a|is a|is not) package$"), r"\1 is not a package"),
 )  # fmt: skip
-"""What Python's own messages say with one of their words lost, and as it prints them."""
+"""What messages of Python and compilers say with one of their words lost, and as printed."""
 
 
 def repaired_matches(
@@ -54,14 +79,13 @@ def repaired_matches(
 ) -> Iterator[tuple[Failure, SymptomMatch]]:
     """Yield the matches that one repaired line makes possible, where words were put in with doubt.
 
-    Without wordings only words that stand there twice are repaired. Messages of Python itself lose
-    nothing of what they say with one of their own words. `shown`: numbers of lines that a wording
-    explains as they are; another wording is no likelier meant.
+    Without wordings only words that stand there twice are repaired, and messages of Python, Windows
+    and compilers: these lose nothing of what they say with one of their own words. `shown`: numbers
+    of lines that a wording explains as they are; another wording is no likelier meant.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
-    as_printed = _as_python_prints(lines) if tolerant is not None else ()
-    for whole in (*_once(lines), *as_printed):
+    for whole in (*_once(lines), *_as_printed(lines)):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, said, start, end in _meant(lines, tolerant) if tolerant is not None else ():
         meant = whole.text[start:end]
@@ -70,7 +94,7 @@ def repaired_matches(
         for match in matcher.match(whole.text):
             if not (start <= match.start and match.end <= end + 1):
                 continue
-            if not any(_is_cut(value, said) for value in match.captures.values()):
+            if not any(_is_cut(value, said, meant) for value in match.captures.values()):
                 weaker = match.confidence.weaker()
                 yield whole, msgspec.structs.replace(match, confidence=weaker)
 
@@ -83,11 +107,11 @@ def _once(lines: list[Line]) -> Iterator[Failure]:
         yield whole
 
 
-def _as_python_prints(lines: list[Line]) -> Iterator[Failure]:
-    """Yield a text in which messages of Python have the word that was lost."""
+def _as_printed(lines: list[Line]) -> Iterator[Failure]:
+    """Yield a text in which messages of Python and compilers have the word that was lost."""
     told = [
         msgspec.structs.replace(line, text=_with_lost_word(line.text))
-        if len(line.text) <= LINE_LIMIT and ("Error" in line.text or "cannot" in line.text)
+        if len(line.text) <= LINE_LIMIT and _FAILED.search(line.text)
         else line
         for line in lines
     ]
@@ -96,7 +120,7 @@ def _as_python_prints(lines: list[Line]) -> Iterator[Failure]:
 
 
 def _with_lost_word(text: str) -> str:
-    for pattern, meant in _OF_PYTHON:
+    for pattern, meant in _OF_SYSTEMS:
         text = pattern.sub(meant, text)
     return text
 
@@ -118,10 +142,25 @@ def _meant(
         yield whole, said, start, start + len(repaired.text)
 
 
-def _is_cut(value: str, said: str) -> bool:
-    """Return whether a line says a value only as a part of a longer name: device of device_map."""
-    is_whole = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", said) is not None
-    return bool(value) and value in said and not is_whole
+def _is_cut(value: str, said: str, meant: str) -> bool:
+    """Return whether a line says a value only as a part of a longer name: device of device_map.
+
+    A value that is meant as such a part is none: bwd of fmha_bwd.
+    """
+    there = _edges(value, said) if value else set()
+    return bool(there) and there.isdisjoint(_edges(value, meant))
+
+
+def _edges(value: str, text: str) -> set[tuple[bool, bool]]:
+    """Return whether a name goes on before a value and behind it, for each place of it."""
+    inside = compiled(r"\w")
+    return {
+        (
+            inside.match(text, found.start() - 1) is not None if found.start() else False,
+            inside.match(text, found.end()) is not None,
+        )
+        for found in re.finditer(re.escape(value), text)
+    }
 
 
 def _is_name_lost(said: str, meant: str) -> bool:

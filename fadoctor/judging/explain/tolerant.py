@@ -45,6 +45,9 @@ LOST = 2
 ADDED = 3
 """Most words that are taken out of one gap."""
 
+_PAIR = 10_000
+"""What a pair of words counts; a word of the line between two pairs counts 1 against them."""
+
 _RAISED = compiled(r"(?i)error|exception|fatal|failed|warning|traceback")
 
 
@@ -58,11 +61,11 @@ _EXCEPTION = compiled(r"[A-Za-z](?:Error|Exception)\b")
 # Numbers vary from text to text.
 _VARIES = compiled(r"\d")
 
+# at 128 | = 2.6 | (0.6.3 | = -9
+_NUMBER = compiled(r"[ =:(\[-]{0,4}\d")
+
 # 7.0 | cu128
 _NUMBERS = compiled(r"\w{0,8}\d[\w.]{0,20}(?<!\.)")
-
-# at 128 | = 2.6
-_NUMBER = compiled(r"[ =:]{0,3}\d")
 
 # A word of the same sentence stands right before, or right behind.
 _WITHIN, _FOLLOWED = compiled(r"[A-Za-z][ ,'\"`-]{1,3}\Z"), compiled(r"[ ,'\"`-]{1,3}[A-Za-z]")
@@ -155,42 +158,64 @@ class Tolerant:
         wording, mine = self._wordings[number], self._words[number]
         pairs = _aligned(mine, words, set(wording.literal))
         literal = set(wording.literal) - set(wording.values)
+        if any(_is_variable_elsewhere(wording.text, mine[i], text, words[j]) for i, j in pairs):
+            return None
         there = {mine[place].text for place, _ in pairs}
         weight = sum(self._weights[word] for word in there)
         lost = [place for place in sorted(literal) if place not in dict(pairs)]
         is_near = len(lost) <= 1 and len(there) >= NEARLY
         if not is_near and (weight < ENOUGH * self._totals[number] or len(lost) > LOST):
             return None
-        if any(mine[place].text in STATES or place in wording.names for place in lost):
+        if any(_is_state(mine[place].text) or place in wording.names for place in lost):
             return None
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
             return None
         return _Rebuilder(text, words, wording.text, mine, literal).rebuilt(pairs)
 
 
+def _is_variable_elsewhere(meant: str, word: Word, text: str, other: Word) -> bool:
+    """Return whether a word of a variable in capitals stands in a text in small letters.
+
+    LOCAL_RANK is a variable, --local-rank an option.
+    """
+    is_part = "_" in meant[max(0, word.start - 1) : word.start] + meant[word.end : word.end + 1]
+    is_capital = meant[word.start : word.end].isupper()
+    return is_part and is_capital and text[other.start : other.end].islower()
+
+
+def _is_state(word: str) -> bool:
+    """Return whether a word says that something went wrong: failed, ImportError."""
+    return word in STATES or word.endswith(("error", "exception"))
+
+
 def _aligned(
     mine: tuple[Word, ...], words: tuple[Word, ...], literal: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the longest run of pairs in order: places in the wording and in the line."""
+    """Return the longest run of pairs in order: places in the wording and in the line.
+
+    Of those of the same length the one with the fewest other words of the line between its pairs.
+    """
     ours = [place for place in range(len(mine)) if place in literal]
-    longest = [[0] * (len(words) + 1) for _ in range(len(ours) + 1)]
+    best = [[0] * (len(words) + 1) for _ in range(len(ours) + 1)]
+    first = (0, 0, 0)
     for i in range(len(ours) - 1, -1, -1):
+        here, below = best[i], best[i + 1]
         for j in range(len(words) - 1, -1, -1):
+            here[j] = max(0, below[j], here[j + 1] - 1)
             if is_alike(mine[ours[i]].text, words[j].text):
-                longest[i][j] = longest[i + 1][j + 1] + 1
-            else:
-                longest[i][j] = max(longest[i + 1][j], longest[i][j + 1])
-    pairs, i, j = [], 0, 0
-    while i < len(ours) and j < len(words):
-        if is_alike(mine[ours[i]].text, words[j].text) and longest[i][j] == (
-            longest[i + 1][j + 1] + 1
-        ):
+                pair = _PAIR + below[j + 1]
+                here[j] = max(here[j], pair)
+                first = max(first, (pair, -i, -j))
+    pairs, left, i, j = [], first[0], -first[1], -first[2]
+    while left > 0:
+        if is_alike(mine[ours[i]].text, words[j].text) and left == _PAIR + best[i + 1][j + 1]:
             pairs.append((ours[i], j))
             i, j = i + 1, j + 1
-        elif longest[i + 1][j] >= longest[i][j + 1]:
+        elif left == best[i + 1][j]:
             i += 1
         else:
             j += 1
+        left = best[i][j]
     return pairs
 
 

@@ -32,6 +32,12 @@ LONGEST = 600
 _VARIES = compiled(r"\S{0,200}[\\/]\S{0,200}|\b(?=[\w.+-]{0,60}\d)[\w.+-]{1,60}")
 
 
+# KernelMetadata: another class is another message.
+_CAMEL = compiled(r"[a-z][A-Z]")
+
+_LETTERS, _LETTERS_BEFORE = compiled(r"[A-Za-z]{1,40}"), compiled(r"[A-Za-z]{1,40}\Z")
+
+
 class Wording(msgspec.Struct, frozen=True):
     """One message as some program prints it."""
 
@@ -70,11 +76,22 @@ def _of_rule(file: RuleFile, suite: Suite) -> Iterator[Wording]:
 
 def _shown(log: str, start: int, end: int) -> str:
     """Return what a pattern has matched; where that is short, the rest of its line too."""
+    start, end = _whole_words(log, start, end)
     if len(words_in(log[start:end])) > FEWEST:
         return log[start:end][:LONGEST]
     first = log.rfind("\n", 0, start) + 1
     last = log.find("\n", end)
     return log[first : last if last >= 0 else len(log)].strip()[:LONGEST]
+
+
+def _whole_words(log: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a match begins and ends with its words whole: Unsupported, not nsupported."""
+    before, behind = _LETTERS_BEFORE.search(log, 0, start), _LETTERS.match(log, end)
+    if before is not None and _LETTERS.match(log, start):
+        start = before.start()
+    if behind is not None and end and _LETTERS.match(log, end - 1):
+        end = behind.end()
+    return start, end
 
 
 def _own(text: str, matched: str) -> tuple[int, ...]:
@@ -114,7 +131,12 @@ def _names(text: str, values: tuple[int, ...]) -> tuple[int, ...]:
         place
         for place, word in enumerate(words_in(text))
         if place not in values
-        and (word.text in _NAMES or _is_in(word, varies) or _is_acronym(text, word))
+        and (
+            word.text in _NAMES
+            or _is_in(word, varies)
+            or _is_acronym(text, word)
+            or _CAMEL.search(text, word.start, word.end)
+        )
     )
 
 

@@ -9,7 +9,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import PACKAGES, SGLANG, VLLM
+from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.logs.image_tags import PYTHON, tagged
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
@@ -43,6 +44,7 @@ _WORDS = (
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "-openai:v", "lmsysorg/",
+    "/pytorch:", "-py3", "-cu1",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
@@ -118,11 +120,6 @@ _NOT_WORKING = compiled(
 _YOU_HAVE = compiled(
     rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}"
     rf"(?:\(you have {VERSION}\)|is required but found (?P<found>\d[\w.+]{{0,40}}))",
-)
-# docker run vllm/vllm-openai:v0.8.5.post1 | FROM lmsysorg/sglang:v0.5.3-cu126
-_IMAGE = compiled(
-    rf"(?<![\w.-])(?:(?P<one>{VLLM})/{VLLM}-openai|lmsysorg/(?P<other>{SGLANG}))"
-    r":v(?P<version>\d{1,2}\.\d{1,3}\.\d{1,3}(?:\.post\d|rc\d)?)(?![\w.])"
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12
@@ -361,9 +358,11 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
         for form in _PACKAGES:
             for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
-        for found in islice(_IMAGE.finditer(line.text), MOST):
-            name = found["one"] or found["other"]
-            yield _package(name, found["version"], line), found.span()
+    for each in tagged(line.text):
+        if each.distribution == PYTHON:
+            yield Claim("python.version", each.version, line.number, TOOL), each.span
+        else:
+            yield _package(each.distribution, each.version, line), each.span
     for name, form in _PLAIN:
         for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])

@@ -127,6 +127,25 @@ def test_lines_that_a_narrow_terminal_wrapped(read: Callable[[str], Reading]) ->
     assert [line.number for line in cause.lines] == [1, 2]
 
 
+def test_a_line_that_a_terminal_wrapped_beside_one_that_is_explained(
+    read: Callable[[str], Reading],
+) -> None:
+    log = (
+        "/opt/conda/lib/python3.10/site-packages/torch/include/ATen/cuda/L.h:8:10: fatal error: "
+        "cusparse.h: No such\nfile or directory\nERROR: Failed building wheel for flash-attn\n"
+    )
+    assert read(log).ranked.causes[0].rule.id == "cuda-toolkit-incomplete"
+
+
+def test_a_command_is_not_put_behind_the_longest_line(read: Callable[[str], Reading]) -> None:
+    log = (
+        "RuntimeError: Failed to import transformers.models.a.modeling_a because of the following "
+        "error: cannot import name 'is_flash_attn_greater_or_equal_2_10' from\n"
+        "!pip install trl transformers\n"
+    )
+    assert [cause.rule.id for cause in read(log).ranked.causes] == ["hf-import-renamed"]
+
+
 def test_a_blank_line_ends_what_a_terminal_wrapped(read: Callable[[str], Reading]) -> None:
     """An error, and below it a command that helped, were put together as one message."""
     log = "TypeError: expected string or bytes-like object\n\nThis is how I go on:\n\n{}\n"

@@ -39,6 +39,21 @@ def loud(knowledge: Knowledge, log: str) -> list[tuple[str, str]]:
             "cannot import 'NavitFlashAttention2' from 'transformers.models.navit.modeling_navit'",
             "hf-import-renamed",
         ),
+        ("RuntimeError: invalid for fmha_bwd", "rocm-ck-invalid-arg"),  # bwd: a part of a name
+        ("The platform should have virtual package __cuda on version 12", "conda-cuda-virtual"),
+        ("nvcc fatal   : Unsupported architecture 'compute_37'", "nvcc-arch-dropped"),
+        (
+            "The flashinfer-cubin version (0.6.2) does not match flashinfer (0.6.4)",
+            "flashinfer-parts-differ",
+        ),
+        (
+            "ImportError: DLL load failed importing flash_attn_2_cuda: procedure introuvable.",
+            "abi-undefined-symbol",
+        ),
+        (
+            "k.cu:3:10: error: ATen/CUDAGeneratorImpl.h: No such file or directory",
+            "torch-header-name-gone",
+        ),
         (
             "SM89 kernel is not available. Make sure you have GPUs with compute capability 8.9.",
             "sage-kernel-missing",
@@ -63,6 +78,9 @@ def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> N
         "The page still prints that flash attention installed.",
         "Everything must have the same colour",
         "The kernel is available for execution on the device",
+        "KeyError: '--local-rank=3'",
+        "AttributeError: 'OwnTrainer' object has no attribute 'num_iterations'. trl 0.16.0",
+        "ERROR: Could not build wheels for flash-attn, which is required to install it",
         "The triton step stops:\nNameError('u7 is not defined')",
     ],
 )

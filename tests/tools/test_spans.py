@@ -1,0 +1,133 @@
+"""Tables that say from which release to which one a package has a name."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from packaging.version import Version
+
+from tests.tools.tiny_index import metadata, packed
+from tools.refresh import cli
+from tools.refresh.spans import headers, options, tables
+from tools.refresh.spans.span import Span, spans
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.tools.tiny_index import TinyIndex
+
+ONE, TWO, THREE = (Version(f"0.{minor}.0") for minor in (6, 7, 8))
+HEAD = "table: {name}\ndoc: A test.\nkeys: {{{key}: word}}\ncolumns: {{}}\nreferences: []\nrows:\n"
+ARGUMENTS = "class EngineArgs:\n    {fields}\nparser.add_argument('--{literal}')\n"
+FIELDS = {"0.6.0": "model: str = ''", "0.7.0": "model: str = ''\n    swap_space: int = 4"}
+
+
+def test_what_stays_has_no_span_and_what_comes_back_neither() -> None:
+    had = {
+        ONE: frozenset({"stays", "goes", "returns"}),
+        TWO: frozenset({"stays", "comes"}),
+        THREE: frozenset({"stays", "comes", "returns"}),
+    }
+    assert spans(had) == [
+        Span(("goes",), None, ONE, TWO),
+        Span(("comes",), TWO, None, None),
+    ]
+
+
+def test_options_are_literals_and_fields() -> None:
+    source = 'class MyEngineArgs:\n    max_len: int = 1\n    _own: int = 2\nadd("--api-key")\n'
+    assert options.read_options(source, re.compile(r"\w+Args")) == {"max-len", "api-key"}
+    assert options.read_options("def broken(:\n '--api-key'", re.compile(r"\w+")) == {"api-key"}
+
+
+@pytest.mark.parametrize(
+    ("path", "header"),
+    [
+        ("torch/include/ATen/cuda/CUDAContext.h", "ATen/cuda/CUDAContext.h"),
+        ("torch/include/torch/csrc/api/include/torch/fft.h", "torch/fft.h"),
+        ("torch/include/ATen/ops/add_ops.h", ""),  # of one operator
+        ("torch/include/pybind11/pybind11.h", ""),  # of another project
+        ("torch/lib/ATen/Tensor.h", ""),
+    ],
+)
+def test_headers_of_a_wheel(path: str, header: str) -> None:
+    assert headers.headers_in([path]) == (frozenset({header}) if header else frozenset())
+
+
+def test_a_header_of_one_platform_is_left_out() -> None:
+    linux, mac = frozenset({"ATen/a.h"}), frozenset({"ATen/a.h", "ATen/mps/m.h"})
+    found = headers.everywhere({ONE: [linux, mac], TWO: [mac]})
+    assert found == {ONE: frozenset({"ATen/a.h"}), TWO: frozenset({"ATen/a.h"})}
+
+
+def test_a_header_that_moved_names_its_new_place() -> None:
+    had = {ONE: frozenset({"ATen/G.h"}), TWO: frozenset({"ATen/cuda/G.h", "c10/new.h"})}
+    gone, new = headers.header_rows(had)
+    assert gone == [
+        "  - {header: ATen/G.h, last: 0.6.0, gone: 0.7.0, instead: ATen/cuda/G.h}\n",
+    ]
+    assert new == ["  - {header: ATen/cuda/G.h c10/new.h, first: 0.7.0}\n"]
+
+
+def offer(index: TinyIndex, server: str, path: str) -> None:
+    wheels = []
+    for release, fields in FIELDS.items():
+        stem = f"{server}-{release}"
+        source = ARGUMENTS.format(fields=fields, literal="old" if release == "0.6.0" else "new")
+        members = {
+            path: source.replace("EngineArgs", "ServerArgs").encode()
+            if server == "sglang"
+            else source.encode(),
+            f"{stem}.dist-info/METADATA": metadata(server, release),
+        }
+        wheels.append((f"{stem}-py3-none-any.whl", packed(members)))
+    index.add(server, *wheels)
+
+
+def run(folder: Path, index: TinyIndex, *arguments: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    fixed = ["--index-url", index.url, "--cache", str(folder / "cache"), "--tables", str(folder)]
+    return cli.main([*fixed, *arguments], out, err), out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "server-options.yaml").write_text(
+        HEAD.format(name="server-options", key="option"), "utf-8"
+    )
+    (tmp_path / "torch-builds.yaml").write_text(
+        HEAD.format(name="torch-builds", key="version") + "  []\n", "utf-8"
+    )
+    return tmp_path
+
+
+def test_a_table_is_written_from_every_release(folder: Path, index: TinyIndex) -> None:
+    offer(index, "vllm", "vllm/engine/arg_utils.py")
+    offer(index, "sglang", "sglang/srt/server_args.py")
+    code, out, _ = run(folder, index, "--table", "server-options", "--write")
+    text = (folder / "server-options.yaml").read_text("utf-8")
+    assert code == 0
+    assert "+++ b/rules/matrix/server-options.yaml" in out
+    assert text.partition("rows:\n")[2] == (
+        '  - {server: vllm, option: old, last: 0.6.0, gone: 0.7.0, releases: "==0.6.0"}\n'
+        '  - {server: vllm, option: new swap-space, first: 0.7.0, releases: ">=0.7.0,<0.8"}\n'
+        '  - {server: sglang, option: old, last: 0.6.0, gone: 0.7.0, releases: "==0.6.0"}\n'
+        '  - {server: sglang, option: new swap-space, first: 0.7.0, releases: ">=0.7.0,<0.7.1"}\n'
+    )
+
+
+def test_half_a_history_writes_no_table(folder: Path, index: TinyIndex) -> None:
+    offer(index, "vllm", "vllm/engine/arg_utils.py")
+    before = (folder / "server-options.yaml").read_text("utf-8")
+    code, _, err = run(folder, index, "--table", "server-options", "--write")
+    assert code == 3
+    assert "NOT READ: sglang" in err
+    assert (folder / "server-options.yaml").read_text("utf-8") == before
+
+
+def test_each_table_has_a_head(tmp_path: Path) -> None:
+    assert tables.texts_in(cli.TABLES, tables.MAKERS).keys() == tables.MAKERS.keys()
+    assert tables.texts_in(tmp_path, tables.MAKERS) == {}

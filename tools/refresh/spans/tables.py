@@ -1,0 +1,106 @@
+"""The tables of spans as texts: people write their heads, and the releases all of their rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tools.refresh.errors import FetchError, WheelError
+from tools.refresh.spans import headers, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from packaging.version import Version
+
+    from tools.refresh.index import File, Index
+    from tools.refresh.wheel import Wheel
+
+Rows = dict[str, list[str]]
+"""By the name of the table."""
+
+_ROWS = "rows:\n"
+
+
+def asked(tables: Iterable[str], *, every: bool) -> list[str]:
+    """Return which of the tables of spans are asked for: they take minutes, so only by name."""
+    return [name for name in MAKERS if every or name in set(tables)]
+
+
+def texts_in(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return those tables that a folder has."""
+    paths = (folder / f"{name}.yaml" for name in names)
+    return {path.stem: path.read_text("utf-8") for path in paths if path.is_file()}
+
+
+def refreshed_spans(
+    texts: Mapping[str, str], index: Index, unread: list[str], names: Iterable[str]
+) -> dict[str, str]:
+    """Return the tables as they become; ``unread`` gets what could not be read.
+
+    Half a history has spans that are not true: no table is made from one.
+    """
+    after: dict[str, str] = {}
+    for maker in dict.fromkeys(MAKERS[name] for name in names if name in texts):
+        missing: list[str] = []
+        try:
+            rows = maker(index, missing)
+        except FetchError as error:
+            missing.append(str(error))
+            rows = {}
+        unread += missing
+        for name in rows.keys() & texts.keys() if not missing else ():
+            head, mark, _ = texts[name].partition(_ROWS)
+            after[name] = f"{head}{mark}{''.join(rows[name])}"
+    return after
+
+
+def _of_servers(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for server in options.SERVERS:
+        had: dict[Version, frozenset[str]] = {}
+        for version, release in sorted(index.releases(server.name).items()):
+            if version < server.oldest or version.is_prerelease:
+                continue
+            read = partial(options.options_of, server, version)
+            wheels = release.wheels("x86_64") or release.wheels()
+            if (found := _read(index, wheels, read, unread)) is not None:
+                had[version] = found
+        rows += options.option_rows(server, had) if had else []
+    return {options.TABLE: rows}
+
+
+def _of_torch(index: Index, unread: list[str]) -> Rows:
+    releases = index.releases("torch")
+    found: dict[Version, list[frozenset[str]]] = {}
+    for version in headers.first_of_minors(releases):
+        for wheel in headers.wheels_of(releases[version]):
+            names = _read(index, [wheel], lambda each: headers.headers_in(each.names), unread)
+            if names is not None:
+                found.setdefault(version, []).append(names)
+    had = headers.everywhere(found)
+    gone, new = headers.header_rows(had) if had else ([], [])
+    return {headers.GONE: gone, headers.NEW: new}
+
+
+def _read(
+    index: Index, wheels: Iterable[File], read: Callable[[Wheel], frozenset[str]], unread: list[str]
+) -> frozenset[str] | None:
+    """Return what is read of the first wheel; None where there is none, or it cannot be read."""
+    wheel = next(iter(wheels), None)
+    if wheel is None:
+        return None
+    try:
+        return read(index.wheel(wheel))
+    except (FetchError, WheelError) as error:
+        unread.append(f"{wheel.name}: {error}")
+        return None
+
+
+MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
+    options.TABLE: _of_servers,
+    headers.GONE: _of_torch,
+    headers.NEW: _of_torch,
+}
+"""Who makes a table, and others beside it."""
