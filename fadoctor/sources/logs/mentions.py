@@ -117,6 +117,12 @@ _MIGHT = compiled(
     r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
 )
 
+# ROCm does not work on my RX 6700 XT: a complaint, and no wish for that GPU
+_NOT_WORKING = compiled(
+    r"(?i)(?:n['\u2019`]?t|\bnot|\bnever|\bno longer|\bstop(?:s|ped)?)"
+    r" (?:\w{1,8} )?work(?:s|ing)?\b"
+)
+
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)
 # Disabling PyTorch because PyTorch >= 2.4 is required but found 2.2.2
 _YOU_HAVE = compiled(
@@ -230,10 +236,16 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
             every = [each[:2] for each in commands]
             for claim, span in (*_plain(line), *named_gpus(line, models, tables)):
                 if span not in wished:
-                    beside = every if claim.name.startswith("gpu[") else pinned
-                    wished[span] = is_wished(_without(line.text, beside, span[0]), *span)
+                    is_gpu = claim.name.startswith("gpu[")
+                    text = _without(line.text, every if is_gpu else pinned, span[0])
+                    text = _NOT_WORKING.sub(_blank, text) if is_gpu else text
+                    wished[span] = is_wished(text, *span)
                 if not wished[span]:
                     yield claim
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _worth_reading(

@@ -92,7 +92,7 @@ def test_fixes_that_only_texts_need_are_offered_for_what_is_told(knowledge: Know
     text = TOLD["told"]["nvidia-asked-amd"]
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     offered = [fix.id for fix in report.findings[0].fixes]
-    assert offered[:2] == ["torch-of-amd-by-gfx", "torch-of-that-vendor"]
+    assert offered[:2] == ["index-of-pytorch-and-override", "torch-of-amd-by-gfx"]
 
 
 @pytest.mark.parametrize(
