@@ -21,7 +21,7 @@ NEWER = (
 
 # torch 2.9.0 | PyTorch version: 2.9 | torch==2.9.1+cu128 | torch2.9cxx11abiTRUE
 _TORCH = compiled(
-    r"(?i)(?<![a-z])(?:py)?torch(?:[ :=v-]|\u7248\u672c|version){0,12}"
+    r"(?i)(?<![a-z])(?:py)?torch(?:[ :=v-]|\u7248\u672c|version|is ){0,12}"
     r"(?P<minor>2\.\d{1,2})(?!\d|\.\d{3})"
 )
 # cu130 | CUDA 13 | CUDA: 12.8 | cuda12.9

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     [
         ("Which flash-attn do I take for torch 2.9.1?", "2.9"),
         ("PyTorch version: 2.10.0", "2.10"),
+        ("My torch version is 2.8.0, torchvision is 0.23.0", "2.8"),
         ("pip install torch==2.9.0+cu130, then torch 2.9", "2.9"),
         ("from torch 2.6 to torch 2.9", ""),
         ("torchvision 0.24", ""),
