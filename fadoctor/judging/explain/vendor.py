@@ -157,9 +157,10 @@ def _products(lines: Sequence[Line], tables: Mapping[str, Table]) -> tuple[str, 
     for line in plain_lines(lines):
         claims = [claim for claim, _ in named_gpus(line, models, tables)]
         chips = [str(claim.value) for claim in claims if claim.name.endswith(".gfx")]
+        vendors = dict.fromkeys(str(each.value) for each in claims if each.name.endswith(".vendor"))
         if chips and not any(amd.get(chip) for chip in chips):
-            continue
-        found |= dict.fromkeys(str(each.value) for each in claims if each.name.endswith(".vendor"))
+            vendors.pop(AMD, None)  # a card may stand beside the graphics of the processor
+        found |= vendors
         found |= {INTEL: None} if _ARC.search(line.text) else {}
     return tuple(found)
 

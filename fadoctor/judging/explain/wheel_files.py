@@ -17,6 +17,7 @@ from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.reading_command import reading_command
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
+from fadoctor.judging.explain.told_torch import NEWER, told_first, told_torch
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
@@ -126,7 +127,7 @@ class WheelFiles:
         return f"Install the {distribution} wheel for {' and '.join(filter(None, known))}"
 
     def _of_flash(self) -> list[Step]:
-        torch, python = self._torch, self._python
+        torch, python = self._torch or told_torch(self._lines), self._python
         if self._platform == _LINUX and not torch:
             return self._by_setup(python)
         if torch and python:
@@ -175,13 +176,12 @@ class WheelFiles:
             '`python -c "import torch; print(torch.__version__)"` prints torch\'s version. '
             "If torch, setuptools, packaging, wheel, psutil or ninja is missing, install it first."
         )
-        how = "Each takes the wheel for this torch, Python and ABI. With another torch it compiles."
-        return [Step(StepKind.ADVICE, shown), *said, Step(StepKind.ADVICE, how)]
+        return [Step(StepKind.ADVICE, shown), *said, Step(StepKind.ADVICE, NEWER)]
 
     def _pattern(self, torch: str, python: str) -> list[Step]:
         """Return how to ask for what is not known, and the command of the usual case."""
         usual_torch, usual_python = torch or self._usual, python or "cp312"
-        cuda = next(iter(self._cudas(usual_torch)), "")
+        cuda = next(iter(told_first(self._cudas(usual_torch), self._lines)), "")
         file = self._file(usual_torch, cuda, usual_python)
         if file is None:
             return []

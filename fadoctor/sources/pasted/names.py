@@ -74,8 +74,8 @@ GPU_NAME = compiled(
 """The name of a GPU, with its maker, its brand, or neither."""
 
 BARE_GPU = compiled(
-    r"(?i)(?<![\w./$:#=-])(?P<lead>(?:\b(?:my|an?|our|two|three|four|dual|single|old|new|both)"
-    r"|\d ?x|[\u00d7\u5f20\u5757])\s?)?"
+    r"(?i)(?<![\w./$:#=-])(?P<lead>(?:\b(?:my|an?|our|two|three|four|dual|single|old|new|both"
+    r"|dedicated|discrete)|\d ?x|[\u00d7\u5f20\u5757])\s?)?"
     r"(?P<name>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[5-9]0|50[5-9]0)"
     r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b)?(?!\w|[.,:%]\d|-\d)"
     r"(?P<noun> (?:cards?|gpus?|laptop)\b| ?(?:\u663e\u5361|\u986f\u5361))?"

@@ -154,3 +154,10 @@ def test_intels_triton_is_not_replaced(knowledge: Knowledge) -> None:
     fixes = explained(knowledge, log).findings[0].fixes
     assert "Build Tools" in fixes[0].steps[0].text
     assert not any("triton-windows" in step.text for fix in fixes for step in fix.steps)
+
+
+def test_a_card_beside_the_graphics_of_the_processor_is_not_of_its_vendor(
+    knowledge: Knowledge,
+) -> None:
+    text = "The laptop has an integrated Radeon 780M and a dedicated 4070; PyTorch uses the CPU."
+    assert Vendor([Line(1, text, "")], knowledge).name == ""
