@@ -139,8 +139,6 @@ _PLAIN = (
             r"(?P<found>3\.\d{1,2}(?:\.\d{1,2})?)\b"
         ),
     ),
-    # an image's tag: axolotlai/axolotl-base:main-base-py3.11-cu124-2.6.0
-    ("python.version", compiled(r"(?<=[:_-])py(?P<found>3\.\d{1,2})(?=[-_])")),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
     (
         "driver.version",
