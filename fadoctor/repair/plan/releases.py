@@ -265,12 +265,26 @@ class Releases:
         platform, build = text_of(environment, "host.platform"), text_of(environment, "torch.build")
         if self.indexes.is_plain(build, version_part(torch, "base") or "", platform):
             return True
+        if self._has_other_abi(package, version, environment):
+            return False
         theirs = self._cuda_of(package, version, platform)
         mine = environment.fact("torch.cuda")
         if theirs is None or not isinstance(mine, (Known, Absent)):
             return True
         major = version_part(str(mine.value), "major") if isinstance(mine, Known) else ""
         return (version_part(theirs, "major") or "") == (major or "")
+
+    def _has_other_abi(self, package: str, version: str, environment: Environment) -> bool:
+        """Return whether a build is known to be made with a torch of the other C++ string ABI."""
+        keys = {
+            "version": self.published_with(package, version),
+            "build": version_part(version, "local") or PYPI,
+            "platform": text_of(environment, "host.platform"),
+        }
+        asked = {name: Known(value, "asked") for name, value in keys.items()}
+        theirs = self.matrix.find("torch-builds", asked).cell("cxx11_abi")
+        mine = environment.fact("torch.cxx11_abi")
+        return isinstance(theirs, Known) and isinstance(mine, Known) and theirs.value != mine.value
 
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""

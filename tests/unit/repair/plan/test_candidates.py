@@ -209,3 +209,19 @@ def test_a_build_of_which_nobody_knows_whether_it_runs_is_no_candidate(
     }
     found = session().candidates.torch(golden("linux-a100-healthy", **changes))
     assert ("2.6.0+cu118" in {choice.version for choice in found}) is is_there
+
+
+@pytest.mark.parametrize(("version", "goes"), [("0.21.0+cu126", False), ("0.21.0+cu124", True)])
+def test_what_is_built_with_the_other_form_of_strings_does_not_go_with_a_torch(
+    version: str, goes: bool
+) -> None:
+    changes = {
+        "torch__version": "2.6.0",
+        "torch__build": "pypi",
+        "torch__cuda": "12.4",
+        "torch__cxx11_abi": False,
+        "torchvision__version": version,
+        "torchvision__requires": {"torch": "==2.6.0"},
+    }
+    listed = session().candidates.listed
+    assert listed.goes_with_torch("torchvision", golden("linux-a100-healthy", **changes)) is goes
