@@ -265,12 +265,11 @@ class Releases:
         platform, build = text_of(environment, "host.platform"), text_of(environment, "torch.build")
         if self.indexes.is_plain(build, version_part(torch, "base") or "", platform):
             return True
-        if self._has_other_abi(package, version, environment):
-            return False
+        is_apart = self._has_other_abi(package, version, environment)
         theirs = self._cuda_of(package, version, platform)
         mine = environment.fact("torch.cuda")
-        if theirs is None or not isinstance(mine, (Known, Absent)):
-            return True
+        if is_apart or theirs is None or not isinstance(mine, (Known, Absent)):
+            return not is_apart
         major = version_part(str(mine.value), "major") if isinstance(mine, Known) else ""
         return (version_part(theirs, "major") or "") == (major or "")
 

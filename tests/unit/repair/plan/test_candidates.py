@@ -200,7 +200,8 @@ def test_of_the_builds_of_one_release_the_nearest_cuda_comes_first(cuda: str, fi
 
 @pytest.mark.parametrize(("capability", "is_there"), [("12.0", False), ("8.9", True)])
 def test_a_build_of_which_nobody_knows_whether_it_runs_is_no_candidate(
-    capability: str, is_there: bool
+    capability: str,
+    is_there: bool,  # noqa: FBT001
 ) -> None:
     changes = {
         "host__platform": "win_amd64",
@@ -213,7 +214,8 @@ def test_a_build_of_which_nobody_knows_whether_it_runs_is_no_candidate(
 
 @pytest.mark.parametrize(("version", "goes"), [("0.21.0+cu126", False), ("0.21.0+cu124", True)])
 def test_what_is_built_with_the_other_form_of_strings_does_not_go_with_a_torch(
-    version: str, goes: bool
+    version: str,
+    goes: bool,  # noqa: FBT001
 ) -> None:
     changes = {
         "torch__version": "2.6.0",
