@@ -265,16 +265,16 @@ class Releases:
         platform, build = text_of(environment, "host.platform"), text_of(environment, "torch.build")
         if self.indexes.is_plain(build, version_part(torch, "base") or "", platform):
             return True
-        is_apart = self._has_other_abi(package, version, environment)
         theirs = self._cuda_of(package, version, platform)
         mine = environment.fact("torch.cuda")
-        if is_apart or theirs is None or not isinstance(mine, (Known, Absent)):
-            return not is_apart
+        if theirs is None or not isinstance(mine, (Known, Absent)):
+            return True
         major = version_part(str(mine.value), "major") if isinstance(mine, Known) else ""
         return (version_part(theirs, "major") or "") == (major or "")
 
-    def _has_other_abi(self, package: str, version: str, environment: Environment) -> bool:
-        """Return whether a build is known to be made with a torch of the other C++ string ABI."""
+    def has_other_abi(self, package: str, environment: Environment) -> bool:
+        """Return whether a build is of a torch that is known to have the other C++ string ABI."""
+        version = text_of(environment, f"{package}.version")
         keys = {
             "version": self.published_with(package, version),
             "build": version_part(version, "local") or PYPI,

@@ -212,10 +212,10 @@ def test_a_build_of_which_nobody_knows_whether_it_runs_is_no_candidate(
     assert ("2.6.0+cu118" in {choice.version for choice in found}) is is_there
 
 
-@pytest.mark.parametrize(("version", "goes"), [("0.21.0+cu126", False), ("0.21.0+cu124", True)])
-def test_what_is_built_with_the_other_form_of_strings_does_not_go_with_a_torch(
+@pytest.mark.parametrize(("version", "is_other"), [("0.21.0+cu126", True), ("0.21.0+cu124", False)])
+def test_a_label_tells_the_other_form_of_strings(
     version: str,
-    goes: bool,  # noqa: FBT001
+    is_other: bool,  # noqa: FBT001
 ) -> None:
     changes = {
         "torch__version": "2.6.0",
@@ -226,4 +226,4 @@ def test_what_is_built_with_the_other_form_of_strings_does_not_go_with_a_torch(
         "torchvision__requires": {"torch": "==2.6.0"},
     }
     listed = session().candidates.listed
-    assert listed.goes_with_torch("torchvision", golden("linux-a100-healthy", **changes)) is goes
+    assert listed.has_other_abi("torchvision", golden("linux-a100-healthy", **changes)) is is_other
