@@ -23,6 +23,7 @@ from fadoctor.repair.plan.helpers import Helpers
 from fadoctor.repair.plan.index_wheels import IndexWheels
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
+from fadoctor.repair.plan.known_code import with_code_known
 from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import released
 from fadoctor.repair.plan.releases import Releases, python_of
@@ -65,6 +66,7 @@ class Candidates:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
         here = version_part(text_of(environment, "torch.version"), "base")
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
+        fitting = with_code_known(fitting, environment, self.matrix)
         found = [self._at_distance(choice, here) for choice in fitting]
         cuda = text_of(environment, "torch.cuda")
         return tuple(sorted(found, key=lambda c: (c.distance, c.age, *_cuda_apart(c, cuda))))

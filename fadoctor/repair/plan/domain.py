@@ -110,6 +110,8 @@ def domain(
         listed = problem.session.candidates.listed
         must_go = not listed.goes_with_torch(package, environment)
         must_go = must_go or _is_anew(problem, package, environment)
+        if _is_other_torch(problem, environment):
+            must_go = must_go or listed.has_other_abi(package, environment)
     if must_go and not others and package in BESIDE_TORCH and _is_other_torch(problem, environment):
         return []  # nothing of it is known to be there for that torch
     if not is_new and is_for_other_cuda(problem, package, environment):

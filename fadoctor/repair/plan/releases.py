@@ -272,6 +272,19 @@ class Releases:
         major = version_part(str(mine.value), "major") if isinstance(mine, Known) else ""
         return (version_part(theirs, "major") or "") == (major or "")
 
+    def has_other_abi(self, package: str, environment: Environment) -> bool:
+        """Return whether a build is of a torch that is known to have the other C++ string ABI."""
+        version = text_of(environment, f"{package}.version")
+        keys = {
+            "version": self.published_with(package, version),
+            "build": version_part(version, "local") or PYPI,
+            "platform": text_of(environment, "host.platform"),
+        }
+        asked = {name: Known(value, "asked") for name, value in keys.items()}
+        theirs = self.matrix.find("torch-builds", asked).cell("cxx11_abi")
+        mine = environment.fact("torch.cxx11_abi")
+        return isinstance(theirs, Known) and isinstance(mine, Known) and theirs.value != mine.value
+
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
         build = version_part(version, "local") or PYPI

@@ -20,6 +20,7 @@ from fadoctor.repair.resolution.requirement_line import (
     command_with_index,
     index_line,
     is_index,
+    still_asked,
 )
 from fadoctor.repair.resolution.uv_locks import LOCK, together
 from fadoctor.sources.manifests.read import read_source
@@ -115,6 +116,8 @@ def lines_of(
             build = environment.builds.get(name, "")
             told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or told is None]
+    for name, lines in texts.items():
+        still_asked(lines, files[name].source.text.split("\n"))
     edits += _unnamed(unnamed, over, files, texts)
     over.put(texts)
     rewrites = [

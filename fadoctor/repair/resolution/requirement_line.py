@@ -113,3 +113,14 @@ def command_with_index(line: str, column: int, index: str) -> str | None:
     # uv asks the first index that has a package, and no other, unless it is told to ask all
     best = " --index-strategy unsafe-best-match" if command["uv"] else ""
     return f"{head} --extra-index-url {index}{best}{rest}"
+
+
+def still_asked(lines: list[str], before: list[str]) -> None:
+    """Put an index back that is gone, where another line asks for a build with its label."""
+    for at, (line, old) in enumerate(zip(lines, before, strict=False)):
+        if line != GONE or not is_index(old):
+            continue
+        label = old.split("#")[0].rstrip().rstrip("/").rpartition("/")[2]
+        asked = re.compile(rf"^[^#]*==[^#]*\+{re.escape(label)}(?!\w)")
+        if any(asked.match(each) for each in lines):
+            lines[at] = old

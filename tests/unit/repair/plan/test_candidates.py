@@ -196,3 +196,34 @@ def test_of_the_builds_of_one_release_the_nearest_cuda_comes_first(cuda: str, fi
         golden("linux-a100-healthy", torch__version="2.6.0", torch__cuda=cuda)
     )
     assert found[0].version == first
+
+
+@pytest.mark.parametrize(("capability", "is_there"), [("12.0", False), ("8.9", True)])
+def test_a_build_of_which_nobody_knows_whether_it_runs_is_no_candidate(
+    capability: str,
+    is_there: bool,  # noqa: FBT001
+) -> None:
+    changes = {
+        "host__platform": "win_amd64",
+        "torch__version": "2.6.0+cu124",
+        "gpu[0].compute_capability": capability,
+    }
+    found = session().candidates.torch(golden("linux-a100-healthy", **changes))
+    assert ("2.6.0+cu118" in {choice.version for choice in found}) is is_there
+
+
+@pytest.mark.parametrize(("version", "is_other"), [("0.21.0+cu126", True), ("0.21.0+cu124", False)])
+def test_a_label_tells_the_other_form_of_strings(
+    version: str,
+    is_other: bool,  # noqa: FBT001
+) -> None:
+    changes = {
+        "torch__version": "2.6.0",
+        "torch__build": "pypi",
+        "torch__cuda": "12.4",
+        "torch__cxx11_abi": False,
+        "torchvision__version": version,
+        "torchvision__requires": {"torch": "==2.6.0"},
+    }
+    listed = session().candidates.listed
+    assert listed.has_other_abi("torchvision", golden("linux-a100-healthy", **changes)) is is_other

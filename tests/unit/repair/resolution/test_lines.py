@@ -13,7 +13,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.model.place import Place
 from fadoctor.model.plan import Action, ActionKind, Conflict, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
-from fadoctor.repair.resolution.requirement_line import GONE, changed_line
+from fadoctor.repair.resolution.requirement_line import GONE, changed_line, still_asked
 from fadoctor.repair.resolution.write import write_all
 
 URL = "https://example.org/flash_attn-2.8.3+cu12torch2.6-cp312-cp312-linux_x86_64.whl"
@@ -287,3 +287,14 @@ def test_links_are_followed(tmp_path: Path) -> None:
     write_all(planned(tmp_path, "torch==2.7.1\n", install("torch==2.6.0")).rewrites)
     assert (tmp_path / TEXT).is_symlink()
     assert Path(tmp_path / "real.txt").read_text() == "torch==2.6.0\n"
+
+
+def test_an_index_stays_where_another_line_asks_for_its_label() -> None:
+    index = "--extra-index-url https://download.pytorch.org/whl/cu126"
+    before = [index, "torch==2.6.0+cu126", "torch-scatter==2.1.2+cu126"]
+    lines = [GONE, "torch==2.6.0", before[2]]
+    still_asked(lines, before)
+    assert lines == [index, "torch==2.6.0", before[2]]
+    lines = [GONE, "torch==2.6.0", "# torch-scatter==2.1.2+cu126"]
+    still_asked(lines, before)
+    assert lines[0] == GONE
