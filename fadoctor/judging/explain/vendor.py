@@ -38,6 +38,12 @@ SHORT = 4
 _PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
 
 
+# can only be used on CUDA or NPU devices or certain XPU devices
+_CHOICE = compiled(
+    r"(?i)\b(?:cuda|npu|mps|cpu)\b[^\n]{0,24}\bor\b[^\n]{0,12}\bxpu\b"
+    r"|\bxpu\b[^\n]{0,12}\bor\b[^\n]{0,12}\bcuda\b"
+)
+
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
 # Ollama lists what it has for each vendor: Dynamic LLM libraries [cpu cuda_v12 rocm_v6]
 _DENIED = compiled(
@@ -72,7 +78,7 @@ class Vendor:
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
-        text = "\n".join(line.text for line in read)
+        text = "\n".join(_CHOICE.sub("", line.text) for line in read)
         named = [
             vendor
             for vendor, row in words.items()
