@@ -51,7 +51,7 @@ def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
         ("sliding window softcap argument of flash attention", "fa-kwarg-too-old"),
         ("driver too old for CUDA", "driver-too-old"),
         ("系统的glibc版本太低", "glibc-too-old"),
-        ("RTX 5090 has no kernels in this torch", "torch-arch-unsupported"),
+        ("RTX 5090: this torch build has no code for it", "torch-arch-unsupported"),
     ],
 )
 def test_shipped_pages(knowledge: Knowledge, text: str, rule_id: str) -> None:
