@@ -34,7 +34,7 @@ _TOLD = compiled(
 # ... with D:\\ui\\venv\\Scripts\\python.exe, torch 2.7: the Python of an environment, anywhere
 _ENVIRONMENT = compiled(
     r"(?<![\w\\/.-])(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}\.?v?env[\w.-]{0,20}"
-    r"[\\/]{1,2}[Ss]cripts[\\/]{1,2}[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
+    r"[\\/]{1,2}(?i:scripts)[\\/]{1,2}[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
 )
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
