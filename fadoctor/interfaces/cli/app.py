@@ -156,13 +156,18 @@ def _propose_format(error: Exception) -> None:
         )
 
 
+def _is_out_of_room(error: Exception) -> bool:
+    """Return whether the loader found no room for a module of Python's own."""
+    return isinstance(error, ImportError) and "failed to map segment" in str(error)
+
+
 def _unexpected(error: Exception) -> int:
     """Say what nobody foresaw, and return the exit code."""
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         drop_output()
         sys.stderr.write(f"fadoctor: cannot write: {error.strerror}\n")
         return UsageError.exit_code
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or _is_out_of_room(error):
         sys.stderr.write("fadoctor: there is not enough memory here: ulimit -v may limit it\n")
         return UsageError.exit_code
     name = type(error).__name__

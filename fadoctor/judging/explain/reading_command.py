@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LEAST = re.compile(r">=2\.(?P<minor>\d{1,2})")
+_LEAST = compiled(r">=2\.(?P<minor>\d{1,2})")
 
 
 def reading_command(rows: Sequence[Mapping[str, object]]) -> str:
