@@ -23,7 +23,7 @@ _IMAGE = compiled(
     r":(?P<tag>[a-zA-Z0-9][\w.-]{2,100})"
 )
 _RELEASE = compiled(r"v(?P<found>\d{1,2}\.\d{1,3}\.\d{1,3}(?:\.post\d|rc\d)?)(?![\w.])")
-_SERVERS = {"vllm-openai": VLLM, "sglang": SGLANG}
+_SERVERS = {"vllm-openai": VLLM, SGLANG: SGLANG}
 """Images whose tag begins with the release of a server."""
 
 _PYTHON = compiled(r"(?<![a-z0-9])py(?:thon)?3\.?(?P<minor>[7-9]|1[0-9])(?![\d])")
