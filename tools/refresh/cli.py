@@ -48,11 +48,12 @@ def main(
     try:
         choice = _choice(options)
         settings = settings_for(tuple(options.index_url)) if options.index_url else read_settings()
+        spans = spans_tables.asked(options.table, every=options.all)
         transport = Transport(
             settings,
             options.cache,
             offline=options.offline,
-            requests=REQUESTS if options.all or options.table else 0,
+            requests=REQUESTS if options.all or spans else 0,
         )
         index = Index(transport, settings.indexes)
         tables = _read_tables(options.tables)
@@ -65,7 +66,6 @@ def main(
             before |= Tables.of(options.tables).texts
             after = refreshed_names(before, index, transport, report)
             found |= _stamped(found, report)
-        spans = spans_tables.asked(options.table, every=options.all)
         before |= spans_tables.texts_in(options.tables, spans)
         after |= spans_tables.refreshed_spans(before, index, report.unread, spans)
         after |= {name: document.text for name, document in found.items()}

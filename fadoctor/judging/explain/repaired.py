@@ -30,9 +30,11 @@ TRIES = 12
 
 # Warning: | UserWarning: | INFO -
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
-# No module named 'distutils'
+# A line that may hold one of the messages below.
 _FAILED = compiled(r"[Ee]rror|cannot|DLL load")
+# No module named 'distutils'
 _NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
+_PART = compiled(r"\w")
 _DOUBLED = compiled(r"(?<!\S)(\S{2,60}) \1(?!\S)")
 
 _OF_SYSTEMS = (
@@ -153,13 +155,10 @@ def _is_cut(value: str, said: str, meant: str) -> bool:
 
 def _edges(value: str, text: str) -> set[tuple[bool, bool]]:
     """Return whether a name goes on before a value and behind it, for each place of it."""
-    inside = compiled(r"\w")
+    places = [found.span() for found in re.finditer(re.escape(value), text)]
     return {
-        (
-            inside.match(text, found.start() - 1) is not None if found.start() else False,
-            inside.match(text, found.end()) is not None,
-        )
-        for found in re.finditer(re.escape(value), text)
+        (bool(_PART.match(text[max(0, start - 1) : start])), bool(_PART.match(text, end)))
+        for start, end in places
     }
 
 

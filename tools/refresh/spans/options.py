@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TABLE = "server-options"
 
 _OPTION = re.compile(r"""["']--([a-z][\w-]{1,60})["']""")
+_ANY = re.compile(r"\w+")
 _FIELD = re.compile(r"[a-z]\w{1,60}")
 
 
@@ -38,6 +39,8 @@ class Server:
     classes: re.Pattern[str]
     fields: re.Pattern[str]
     """Members of which each class has options as its fields."""
+    spread_since: Version
+    """Since when the classes are spread over such members."""
     parts: int
     """How many parts of its number a release shares with the next one that may break."""
 
@@ -54,6 +57,7 @@ SERVERS = (
         re.compile(
             r"vllm/entrypoints/(?:[\w/]{1,80}/)?(?:cli_args|cli/(?:serve|launch|snapshot))\.py"
         ),
+        Version("0.29.0"),
         2,
     ),
     Server(
@@ -62,21 +66,19 @@ SERVERS = (
         re.compile(r"sglang/srt/(?:server_args|arg_groups/[\w/]{1,80})\.py"),
         re.compile(r"\w{0,60}ServerArgs"),
         re.compile(r"sglang/srt/arg_groups/fields/[\w/]{1,80}\.py"),
+        Version("0.5.20"),
         3,
     ),
 )
-
-_FIELDS_SINCE = {"vllm": Version("0.29.0"), "sglang": Version("0.5.20")}
-"""Since when the classes are spread over files of which each class counts."""
 
 
 def options_of(server: Server, version: Version, wheel: Wheel) -> frozenset[str]:
     """Return the options that a release has, without their dashes."""
     found: set[str] = set()
-    spread = version >= _FIELDS_SINCE[server.name]
+    spread = version >= server.spread_since
     for path in wheel.names:
         if spread and server.fields.fullmatch(path):
-            found |= read_options(wheel.text(path), re.compile(r"\w+"))
+            found |= read_options(wheel.text(path), _ANY)
         elif server.files.fullmatch(path):
             found |= read_options(wheel.text(path), server.classes)
     return frozenset(found)

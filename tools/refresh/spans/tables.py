@@ -9,7 +9,7 @@ from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.spans import headers, options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from packaging.version import Version
@@ -23,9 +23,9 @@ Rows = dict[str, list[str]]
 _ROWS = "rows:\n"
 
 
-def asked(tables: Iterable[str], *, every: bool) -> list[str]:
+def asked(tables: Sequence[str], *, every: bool) -> list[str]:
     """Return which of the tables of spans are asked for: they take minutes, so only by name."""
-    return [name for name in MAKERS if every or name in set(tables)]
+    return [name for name in MAKERS if every or name in tables]
 
 
 def texts_in(folder: Path, names: Iterable[str]) -> dict[str, str]:
