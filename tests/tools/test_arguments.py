@@ -94,6 +94,29 @@ def test_a_class_that_moved_takes_what_it_takes_at_its_new_place() -> None:
     assert not any(seen.is_open for seen in found.values())
 
 
+def test_a_class_that_msgspec_joins_takes_the_fields_of_its_parts() -> None:
+    """sglang spread the fields of its ServerArgs over classes that a list names."""
+    parts = "class {}(msgspec.Struct):\n    path: ClassVar[str] = 'x'\n    {}: int = 0\n"
+    texts = {
+        "pack/args.py": "from .fields.lora import Lora\nfrom .fields.memory import Memory\n"
+        "class ServerArgs:\n    def check(self): ...\n"
+        "PARTS = [Lora, Memory]\nNAMES = ['Other']\n"
+        "ServerArgs = msgspec.defstruct('ServerArgs', fields_of(PARTS), dict=True)\n",
+        "pack/fields/lora.py": parts.format("Lora", "enable_lora"),
+        "pack/fields/memory.py": parts.format("Memory", "page_size"),
+    }
+    sources = Texts("")
+    sources.digests = {path: path for path in texts}
+    sources.read = lambda paths: {path: texts[path] for path in paths}  # type: ignore[method-assign]
+    patterns = ["pack/args.py", "pack/fields/*.py"]
+    reader = Reader(patterns)
+    [(name, seen)] = reader.arguments(sources, patterns, set()).items()
+    assert (name, seen.names) == ("pack.args.ServerArgs", {"enable_lora", "page_size"})
+    assert seen.is_whole
+    [attributes] = reader.classes(sources).values()
+    assert attributes.names == {"check", "enable_lora", "page_size", "path"}
+
+
 def test_what_takes_any_argument_or_is_made_elsewhere_is_open() -> None:
     found = taken(SOURCE)
     is_open = {name for name, seen in found.items() if seen.is_open}

@@ -62,6 +62,11 @@ class WheelSources(Sources):
             elif entry.filename.endswith(".pyi") and entry.file_size <= FILE_LIMIT:
                 self.stubs.add(entry.filename)
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """Path -> a digest of what any member holds, of other languages, too."""
+        return {name: f"{each.CRC:08x}{each.file_size:x}" for name, each in self._entries.items()}
+
     def read(self, paths: Iterable[str]) -> dict[str, str]:
         """Return the text of some members; neighbours are fetched together."""
         return {path: raw.decode("utf-8", "replace") for path, raw in self.read_raw(paths).items()}

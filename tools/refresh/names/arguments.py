@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 _OWN = frozenset({"self", "cls"})
-_NEUTRAL = frozenset({"object", "Generic", "ABC", "Protocol"})
+_NEUTRAL = frozenset({"object", "Generic", "ABC", "Protocol", "Struct"})
 """Bases that take no argument, and ask for none."""
 _TOLD = re.compile(
     r"Accelerator|\w*(?:Trainer|Config|Configuration|Arguments|Args|Params|Plugin|Kwargs)|[a-z]\w*"
@@ -30,9 +30,10 @@ def maker_of(node: ast.ClassDef) -> Maker:
     functions = (each for each in statements(node.body) if isinstance(each, ast.FunctionDef))
     constructor = next((each for each in functions if each.name == "__init__"), None)
     if constructor is not None and not _passes_on(constructor):
-        names = frozenset(_parameters(constructor))
+        names = frozenset(parameters_of(constructor))
         return Maker(names, has_constructor=True, is_open=constructor.args.kwarg is not None)
     is_dataclass = any(_called(each) == "dataclass" for each in node.decorator_list)
+    is_dataclass |= "Struct" in map(last_word, node.bases)  # of msgspec
     return Maker(frozenset(_fields(node) if is_dataclass else ()), is_dataclass=is_dataclass)
 
 
@@ -40,7 +41,7 @@ def methods_of(node: ast.ClassDef) -> Iterator[tuple[str, Maker]]:
     """Yield the methods that others call, and what each takes; a message names it alone."""
     for each in statements(node.body) if node.name in _CALLED else ():
         if isinstance(each, ast.FunctionDef) and not each.name.startswith("_"):
-            names, is_open = frozenset(_parameters(each)), each.args.kwarg is not None
+            names, is_open = frozenset(parameters_of(each)), each.args.kwarg is not None
             yield each.name, Maker(names, has_constructor=True, is_open=is_open)
 
 
@@ -55,13 +56,13 @@ def _passes_on(constructor: ast.FunctionDef) -> bool:
     return takes.vararg is not None and takes.kwarg is not None and named == 1
 
 
-def _parameters(constructor: ast.FunctionDef) -> Iterator[str]:
-    """Yield what a constructor takes, and what a decorator takes for it: names of old."""
-    takes = constructor.args
+def parameters_of(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield what a function takes, and what a decorator takes for it: names of old."""
+    takes = function.args
     for each in (*takes.args, *takes.kwonlyargs):
         if each.arg not in _OWN:
             yield each.arg
-    for decorator in constructor.decorator_list:
+    for decorator in function.decorator_list:
         if "deprecate" in _called(decorator):
             texts = (each.value for each in ast.walk(decorator) if isinstance(each, ast.Constant))
             yield from (each for each in texts if isinstance(each, str) and each.isidentifier())

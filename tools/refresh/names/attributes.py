@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tools.refresh.names.arguments import Makers, maker_of, methods_of
@@ -15,7 +16,7 @@ from tools.refresh.names.told import NO_OTHERS, Held, Others, Speakers
 from tools.refresh.names.trees import last_word, statements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from packaging.version import Version
 
@@ -37,7 +38,8 @@ def classes_of(text: str) -> dict[str, Body]:
     found: dict[str, Body] = {}
     imports: dict[str, str] = {}
     renamed: dict[str, str] = {}
-    for node in statements(tree.body if tree is not None else ()):
+    every = list(statements(tree.body if tree is not None else ()))
+    for node in every:
         if isinstance(node, ast.ImportFrom):
             origin = (node.module or "").rpartition(".")[2]
             imports.update({each.name: origin for each in node.names})
@@ -48,7 +50,30 @@ def classes_of(text: str) -> dict[str, Body]:
             found[node.name] = Body(bases, set(_bound(node)), imports, maker_of(node))
             methods = methods_of(node)
             found.update({f"{node.name}.{name}": Body(maker=maker) for name, maker in methods})
+    for name in found.keys() & set(_joined(every)):
+        body = found[name]
+        body.parts = tuple(renamed.get(each, each) for each in _listed_classes(every))
+        body.bases += body.parts
+        body.maker = replace(body.maker, is_dataclass=True)
     return found
+
+
+def _joined(nodes: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield classes that msgspec makes of others' fields: `A = msgspec.defstruct("A", ...)`."""
+    for node in nodes:
+        if not isinstance(node, ast.Assign):
+            continue
+        if isinstance(node.value, ast.Call) and last_word(node.value.func) == "defstruct":
+            yield from filter(None, map(last_word, node.targets))
+
+
+def _listed_classes(nodes: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield the classes that a list at the top of a file holds: `PARTS = [Model, Memory]`."""
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List):
+            names = [last_word(each) for each in node.value.elts]
+            if names and all(name[:1].isupper() for name in names):
+                yield from names
 
 
 def _bound(node: ast.ClassDef) -> Iterator[str]:

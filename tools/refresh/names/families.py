@@ -54,6 +54,8 @@ class Body:
     imports: dict[str, str] = field(default_factory=dict)
     """Base that its file imports -> the last word of the module which it comes from."""
     maker: Maker = field(default_factory=Maker)
+    parts: tuple[str, ...] = ()
+    """Those of its bases that hold some of its fields: no object is of such a class."""
 
 
 def is_told(name: str) -> bool:
@@ -72,10 +74,11 @@ class Family:
     def __init__(self, bodies: Mapping[str, Body]) -> None:
         """Take them by their dotted names."""
         self._bodies = bodies
-        self.names = list(bodies)
         self._by_name: dict[str, list[str]] = {}
         for each in bodies:
             self._by_name.setdefault(each.rpartition(".")[2], []).append(each)
+        parts = {self._meant(name, part) for name, body in bodies.items() for part in body.parts}
+        self.names = [name for name in bodies if name not in parts]
 
     def seen(self, name: str) -> Seen:
         """Return what the objects of a class have."""
