@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
-from tools.refresh.spans import headers, options, tables
+from tools.refresh.spans import functions, header_names, headers, options, tables
 from tools.refresh.spans.span import Span, spans
 
 if TYPE_CHECKING:
@@ -70,6 +70,74 @@ def test_a_header_that_moved_names_its_new_place() -> None:
         "  - {header: ATen/G.h, last: 0.6.0, gone: 0.7.0, instead: ATen/cuda/G.h}\n",
     ]
     assert new == ["  - {header: ATen/cuda/G.h c10/new.h, first: 0.7.0}\n"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("def load_the_model(a, *, b): ...", [("load_the_model", frozenset({"a", "b"}))]),
+        ("def load_the_model(a, **more): ...", [("load_the_model", None)]),
+        ("@functools.wraps(f)\ndef load_the_model(a): ...", [("load_the_model", None)]),
+        (
+            '@deprecate_kwarg("old", new_name="a")\ndef load_the_model(a): ...',
+            [("load_the_model", frozenset({"a", "old"}))],
+        ),
+        ("class Model:\n    def load_the_model(self, a): ...", []),
+        ("def broken(:", []),
+    ],
+    ids=["arguments", "any argument", "wrapped", "an older name", "a method", "no Python"],
+)
+def test_what_functions_take(source: str, found: list[tuple[str, frozenset[str] | None]]) -> None:
+    assert list(functions.functions_in(source)) == found
+
+
+def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
+    library = functions.Library("trl", ONE, short=frozenset({"load_all"}))
+    had: dict[Version, functions.Functions] = {
+        ONE: {
+            "load_the_model": frozenset({"a", "goes", "returns"}), "load_all": frozenset(),
+            "open_the_model": frozenset(), "save_all": frozenset(),
+        },
+        TWO: {"load_the_model": frozenset({"a", "comes"}), "load_all": frozenset()},
+        THREE: {
+            "load_the_model": frozenset({"a", "comes", "returns"}), "load_all": frozenset({"late"}),
+            "open_the_model": None, "save_all": frozenset({"late"}),
+        },
+    }  # fmt: skip
+    assert functions.argument_rows(library, had) == [
+        (
+            "  - {function: load_all, name: late, package: trl, "
+            'since: 0.8.0, before: 0.7.0, below: "1"}\n'
+        ),
+        (
+            "  - {function: load_the_model, name: comes, package: trl, "
+            'since: 0.7.0, before: 0.6.0, below: "1"}\n'
+        ),
+    ]
+
+
+def test_names_of_a_header_are_read_outside_of_comments() -> None:
+    named, declared = header_names.names_in(
+        "// class OldName;\n#define AT_NEW_MACRO(x) x\nstruct TORCH_API Options : Base {};\n"
+        "/* enum Gone {} */ using Value = Thing;\nstd::variant<int> held_;\n"
+        "inline bool is_cuda(const Tensor& self) {\n"
+    )
+    assert declared == {"AT_NEW_MACRO", "Options", "Value", "is_cuda"}
+    assert {"Base", "Thing", "Tensor"} <= named
+    assert not {"OldName", "Gone", "variant"} & named
+
+
+def test_a_name_of_headers_is_gone_where_none_names_it_and_new_where_old_ones_do_not() -> None:
+    def names(named: str, declared: str) -> header_names.HeaderNames:
+        return header_names.HeaderNames(frozenset(named.split()), frozenset(declared.split()))
+
+    old = "kept lost_one mentioned"
+    gone, new = header_names.name_rows({
+        ONE: [names(old, old), names(old, "")],
+        TWO: [names("kept came mentioned", "kept came"), names("kept came mentioned mac_only", "")],
+    })  # fmt: skip
+    assert gone == ["  - {name: lost_one, last: 0.6.0, gone: 0.7.0}\n"]
+    assert new == ["  - {name: came, first: 0.7.0}\n"]
 
 
 def offer(index: TinyIndex, server: str, path: str) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tools.refresh.errors import FetchError, WheelError
-from tools.refresh.spans import headers, options
+from tools.refresh.names.archive import WheelSources, open_sources
+from tools.refresh.spans import functions, header_names, headers, options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from tools.refresh.index import File, Index
+    from tools.refresh.index import File, Index, Release
     from tools.refresh.wheel import Wheel
+
+_T = TypeVar("_T")
 
 Rows = dict[str, list[str]]
 """By the name of the table."""
@@ -84,23 +87,61 @@ def _of_torch(index: Index, unread: list[str]) -> Rows:
     return {headers.GONE: gone, headers.NEW: new}
 
 
+def _of_torch_names(index: Index, unread: list[str]) -> Rows:
+    releases, reader = index.releases("torch"), header_names.Reader()
+    had: dict[Version, list[header_names.HeaderNames]] = {}
+    for version in headers.first_of_minors(releases):
+        for wheel in headers.wheels_of(releases[version]):
+            read = partial(_names_of, reader, index, wheel)
+            if (names := _tried(read, wheel.name, unread)) is not None:
+                had.setdefault(version, []).append(names)
+    gone, new = header_names.name_rows(had) if had else ([], [])
+    return {header_names.GONE: gone, header_names.NEW: new}
+
+
+def _names_of(reader: header_names.Reader, index: Index, wheel: File) -> header_names.HeaderNames:
+    return reader.names(WheelSources(index.transport, wheel))
+
+
+def _of_libraries(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for library in functions.LIBRARIES:
+        releases, reader = index.releases(library.name), functions.Reader(library.name)
+        had: dict[Version, functions.Functions] = {}
+        for version in functions.to_read(library, releases):
+            read = partial(_functions_of, reader, index, releases[version])
+            if (found := _tried(read, f"{library.name} {version}", unread)) is not None:
+                had[version] = found
+        rows += functions.argument_rows(library, had) if had else []
+    return {functions.TABLE: rows}
+
+
+def _functions_of(reader: functions.Reader, index: Index, release: Release) -> functions.Functions:
+    return reader.functions(open_sources(index.transport, release))
+
+
 def _read(
     index: Index, wheels: Iterable[File], read: Callable[[Wheel], frozenset[str]], unread: list[str]
 ) -> frozenset[str] | None:
     """Return what is read of the first wheel; None where there is none, or it cannot be read."""
     wheel = next(iter(wheels), None)
-    if wheel is None:
-        return None
+    return _tried(lambda: read(index.wheel(wheel)), wheel.name, unread) if wheel else None
+
+
+def _tried(read: Callable[[], _T], what: str, unread: list[str]) -> _T | None:
     try:
-        return read(index.wheel(wheel))
+        return read()
     except (FetchError, WheelError) as error:
-        unread.append(f"{wheel.name}: {error}")
+        unread.append(f"{what}: {error}")
         return None
 
 
 MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     options.TABLE: _of_servers,
+    functions.TABLE: _of_libraries,
     headers.GONE: _of_torch,
     headers.NEW: _of_torch,
+    header_names.GONE: _of_torch_names,
+    header_names.NEW: _of_torch_names,
 }
 """Who makes a table, and others beside it."""
