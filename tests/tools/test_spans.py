@@ -119,7 +119,7 @@ def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
 def test_names_of_a_header_are_read_outside_of_comments() -> None:
     named, declared = header_names.names_in(
         "// class OldName;\n#define AT_NEW_MACRO(x) x\nstruct TORCH_API Options : Base {};\n"
-        "/* enum Gone {} */ using Value = Thing;\nstd::variant<int> held_;\n"
+        "/* enum Gone {} */ using Value = Thing;\nstd::variant<int> held_;\n#include <variant>\n"
         "inline bool is_cuda(const Tensor& self) {\n"
     )
     assert declared == {"AT_NEW_MACRO", "Options", "Value", "is_cuda"}

@@ -121,7 +121,7 @@ class _Sorted:
         patterns = [
             re.compile(re.sub(r"[-_.]", "[-_. ]?", str(name)), re.IGNORECASE) for name in names
         ]
-        return not any(pattern.search(line) for line in self._lines for pattern in patterns)
+        return not any(any(map(pattern.search, self._lines)) for pattern in patterns)
 
     def _keep(self, fix: Fix | None, template: FixTemplate, rank: list[Fix]) -> None:
         if fix is None or not fix.steps or removes_the_absent(fix, self._scope.environment):
@@ -173,9 +173,9 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
     """Return the frameworks that a log shows, where a fix tells frameworks something."""
     if not any(step.settings for fix in scope.rule.fixes for step in fix.steps):
         return ()
-    at_work = {name for line in log for name in shown_frameworks(line, scope.matrix)}
+    at_work = shown_frameworks("\n".join(log), scope.matrix)
     of_hub = (LIBRARY,) if scope.rule.area == HUB else ()
-    return tuple(at_work) or named_frameworks(log, scope.matrix) or of_hub
+    return at_work or named_frameworks(log, scope.matrix) or of_hub
 
 
 def _marked(fix: Fix, text: str) -> Fix:

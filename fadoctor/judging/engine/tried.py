@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_in
@@ -56,24 +57,36 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
 
     By the patterns of the fix, or since each of its steps stands there as it would be typed.
     """
-    own = [line for line in log if not _ADVISED.search(line)]
-    if holds_one(template.tried, own):
+    lines = tuple(log)
+    if template.tried and holds_one(template.tried, _own(lines)):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     if fix is not None and not does:
-        return _is_typed(fix, own)
-    said = [plainly(line) for line in own if not _COMMENTED.match(line)] if does else []
-    return bool(does) and all(_is_done(step, said) for step in does)
+        return _is_typed(fix, lines)
+    return bool(does) and all(_is_done(step, _said(lines)) for step in does)
 
 
-def _is_typed(fix: Fix, log: Sequence[str]) -> bool:
+# Each fix of a finding asks for the same lines.
+@lru_cache(maxsize=4)
+def _own(log: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(line for line in log if not _ADVISED.search(line))
+
+
+@lru_cache(maxsize=4)
+def _said(log: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(plainly(line) for line in _own(log) if not _COMMENTED.match(line))
+
+
+@lru_cache(maxsize=4)
+def _typed(log: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(plainly(_PROMPT.sub("", line)).strip() for line in _own(log))
+
+
+def _is_typed(fix: Fix, log: tuple[str, ...]) -> bool:
     """Return whether a log holds, as typed lines, all commands that the words of a fix quote."""
     quoted = [found for step in fix.steps for found in _QUOTED.findall(step.text)]
     commands = [plainly(each).strip() for each in quoted if _CHANGES.match(each)]
-    if not commands:
-        return False
-    typed = {plainly(_PROMPT.sub("", line)).strip() for line in log}
-    return all(command in typed for command in commands)
+    return bool(commands) and all(command in _typed(log) for command in commands)
 
 
 def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:
@@ -112,8 +125,10 @@ def _is_listed(item: str, log: Sequence[str]) -> bool:
 
 def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:
     """Return whether a line of a log holds one of some patterns."""
-    found = [re.compile(pattern, re.ASCII) for pattern in patterns]
-    return any(pattern.search(line) for line in log for pattern in found)
+    return any(
+        any(map(re.compile(pattern, re.ASCII).search, log))  # in C: a log has thousands of lines
+        for pattern in patterns
+    )
 
 
 def plainly(text: str) -> str:

@@ -27,7 +27,7 @@ _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?P<label>\+[a-z0-9.]{2,1
 # Programs for pictures and sound import them, and hosted notebooks have them,
 # whether a text says so or not.
 _USED = compiled(
-    r"(?i)torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
+    r"torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
     r"|embedded python|\bcolab|\bkaggle|\bunsloth|\btimm\b|open_?clip|llava|qwen[\w.]{0,4}-?vl"
     r"|ultralytics|\byolov?\d|detectron|\bmm(?:cv|det)|mineru|whisper|sovits|cosyvoice|\brvc"
     r"|\btts\b|framepack|wan2?gp|hunyuan|musubi|kohya|onetrainer|trellis"
@@ -50,7 +50,7 @@ def are_absent(lines: Sequence[str]) -> bool:
 
 def are_used(lines: Sequence[str]) -> bool:
     """Return whether a log names torchvision or torchaudio, or a program that imports them."""
-    return any(map(_USED.search, lines))
+    return _USED.search("\n".join(lines).casefold()) is not None
 
 
 def with_companions(fix: Fix, matrix: Matrix, *, used: bool, labelled: bool = False) -> Fix:

@@ -102,7 +102,8 @@ def _toolkit(lines: Sequence[str], cuda: str) -> str:
     shown: dict[str, str] = {}
     gone: set[str] = set()
     for line in lines:
-        found = dict(_toolkits(line))
+        if not (found := dict(_toolkits(line))):
+            continue
         if _GONE.search(line):
             gone |= found.keys()
         shown |= found

@@ -79,10 +79,14 @@ class Vendor:
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
         text = "\n".join(_CHOICE.sub("", line.text) for line in read)
+        once = " ".join(set(text.split()))  # a log repeats its words
         named = [
             vendor
             for vendor, row in words.items()
-            if any(_stands(name, text) for name in _names(vendor, row, tables))
+            if any(
+                name.partition(" ")[0].rstrip("*") in once and _stands(name, text)
+                for name in _names(vendor, row, tables)
+            )
         ]
         products = _products(read, tables) if len(named) != 1 or _MAY_BE_CARD.search(text) else ()
         self._asks: tuple[str, ...] = ()

@@ -26,7 +26,8 @@ GONE, NEW = "torch-names-gone", "torch-names-new"
 _WORD = re.compile(r"(?<!std::)\b[A-Za-z_]\w{3,59}")
 _OUTER = re.compile(r"[A-Za-z]\w{2,58}[A-Za-z0-9]")
 """A name that other code uses: no member and no intrinsic of a compiler."""
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#[ \t]*include\b[^\n]*", re.DOTALL | re.MULTILINE)
+"""Comments and what is included."""
 _DECLARED = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -91,7 +92,7 @@ def _is_meant(path: str) -> bool:
 
 def names_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of a header outside of comments, and those of them that it declares."""
-    code = _COMMENT.sub(" ", text)
+    code = _ASIDE.sub(" ", text)
     named = frozenset(_WORD.findall(code))
     declared = {each for pattern in _DECLARED for each in pattern.findall(code)}
     return named, frozenset(each for each in named & declared if _OUTER.fullmatch(each))
