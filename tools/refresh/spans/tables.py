@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tools.refresh.errors import FetchError, WheelError
-from tools.refresh.spans import headers, options
+from tools.refresh.spans import headers, options, trainers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +21,7 @@ Rows = dict[str, list[str]]
 """By the name of the table."""
 
 _ROWS = "rows:\n"
+_Found = TypeVar("_Found")
 
 
 def asked(tables: Sequence[str], *, every: bool) -> list[str]:
@@ -84,9 +85,28 @@ def _of_torch(index: Index, unread: list[str]) -> Rows:
     return {headers.GONE: gone, headers.NEW: new}
 
 
+def _of_trainers(index: Index, unread: list[str]) -> Rows:
+    readers = {"transformers": trainers.read_trainer, "trl": trainers.read_configs}
+    held: dict[str, dict[Version, trainers.Held]] = {}
+    for package, read in readers.items():
+        held[package] = {}
+        for version, release in sorted(index.releases(package).items()):
+            if version < trainers.OLDEST[package] or version.is_prerelease:
+                continue
+            if (found := _read(index, release.wheels(), read, unread)) is not None:
+                held[package][version] = found
+    if not all(held.values()):
+        return {}
+    return {
+        trainers.METHODS: trainers.method_rows(held["transformers"]),
+        trainers.NAMES: trainers.name_rows(held["transformers"]),
+        trainers.FIELDS: trainers.field_rows(held["trl"], held["transformers"]),
+    }
+
+
 def _read(
-    index: Index, wheels: Iterable[File], read: Callable[[Wheel], frozenset[str]], unread: list[str]
-) -> frozenset[str] | None:
+    index: Index, wheels: Iterable[File], read: Callable[[Wheel], _Found], unread: list[str]
+) -> _Found | None:
     """Return what is read of the first wheel; None where there is none, or it cannot be read."""
     wheel = next(iter(wheels), None)
     if wheel is None:
@@ -102,5 +122,8 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     options.TABLE: _of_servers,
     headers.GONE: _of_torch,
     headers.NEW: _of_torch,
+    trainers.METHODS: _of_trainers,
+    trainers.NAMES: _of_trainers,
+    trainers.FIELDS: _of_trainers,
 }
 """Who makes a table, and others beside it."""
