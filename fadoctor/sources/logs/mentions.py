@@ -43,8 +43,8 @@ _WORDS = (
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
-    "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v", "lmsysorg/",
-    "/pytorch:", "-py3", "-cu1",
+    "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
+    "lmsysorg/", "/pytorch:", "-py3", "-cu1",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
