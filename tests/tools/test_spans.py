@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
-from tools.refresh.spans import functions, header_names, headers, options, tables
+from tools.refresh.spans import functions, header_names, headers, options, tables, trainers
 from tools.refresh.spans.span import Span, spans
 
 if TYPE_CHECKING:
@@ -41,6 +41,56 @@ def test_options_are_literals_and_fields() -> None:
     source = 'class MyEngineArgs:\n    max_len: int = 1\n    _own: int = 2\nadd("--api-key")\n'
     assert options.read_options(source, re.compile(r"\w+Args")) == {"max-len", "api-key"}
     assert options.read_options("def broken(:\n '--api-key'", re.compile(r"\w+")) == {"api-key"}
+
+
+TRAINER = """
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+    def log(self, logs{parameter}):
+        {body}
+    def call(self, *args, **kwargs):
+        pass
+"""
+
+
+def test_parameters_that_came_to_a_method_and_what_it_binds_later() -> None:
+    held = {
+        version: trainers.trainer_in(TRAINER.format(parameter=parameter, body=body))
+        for version, parameter, body in (
+            (ONE, ", flag", "self.model = logs"),
+            (TWO, ", start_time=None", "self.step_count = 0"),
+            (THREE, ", start_time=None", "self.step_count: int = 0"),
+        )
+    }
+    assert trainers.method_rows(held) == [
+        '  - {method: log, argument: flag, last: 0.6.0, gone: 0.7.0, under: "1"}\n',
+        '  - {method: log, argument: start_time, first: 0.7.0, before: 0.6.0, below: "1"}\n',
+    ]
+    assert trainers.name_rows(held) == [
+        '  - {name: step_count, first: 0.7.0, before: 0.6.0, below: "1"}\n'
+    ]
+    assert trainers.trainer_in("class Other:\n    pass\n") == trainers.Held()
+
+
+def test_a_method_that_takes_any_argument_had_all_of_them() -> None:
+    held = {
+        ONE: trainers.Held({"save": frozenset({"**"})}),
+        TWO: trainers.Held({"save": frozenset({"metrics"})}),
+    }
+    assert not trainers.method_rows(held)
+
+
+def test_fields_that_only_configurations_have() -> None:
+    fields = {"SFTConfig": frozenset({"packing", "bf16"}), "DPOConfig": frozenset({"beta"})}
+    rows = trainers.field_rows(
+        {ONE: trainers.Held(fields=fields)},
+        {TWO: trainers.Held(fields={"TrainingArguments": frozenset({"bf16"})})},
+    )
+    assert rows == [
+        "  - {name: beta, configs: DPOConfig}\n",
+        "  - {name: packing, configs: SFTConfig}\n",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ SHORT = 4
 _PRODUCTS = {"amd": "amd-gpu-names", "nvidia": "gpu-names"}
 
 
-# can only be used on CUDA or NPU devices or certain XPU devices
+# can only be used on CUDA or NPU devices or certain XPU devices (with IPEX)
 _CHOICE = compiled(
-    r"(?i)\b(?:cuda|npu|mps|cpu)\b[^\n]{0,24}\bor\b[^\n]{0,12}\bxpu\b"
+    r"(?i)\b(?:cuda|npu|mps|cpu)\b[^\n]{0,24}\bor\b[^\n]{0,12}\bxpu\b(?:[^\n]{0,12}\(with ipex\))?"
     r"|\bxpu\b[^\n]{0,12}\bor\b[^\n]{0,12}\bcuda\b"
 )
 

@@ -43,8 +43,8 @@ _WORDS = (
     "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
-    "torch.version.cuda", "detected cuda version", "-openai:v", "lmsysorg/",
-    "/pytorch:", "-py3", "-cu1",
+    "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
+    "lmsysorg/", "/pytorch:", "-py3", "-cu1",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
@@ -190,9 +190,10 @@ _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
 _CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
 
 # The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).
+# Installed CUDA version 10.1 does not match the version torch was compiled with 11.7
 _COMPILED_WITH = compiled(
-    r"(?:used to compile PyTorch \(|PyTorch \((?=[\d.]{3,6}\)\. Please make sure))"
-    r"(?P<found>\d{1,2}\.\d{1,2})\)"
+    r"(?:used to compile PyTorch \(|PyTorch \((?=[\d.]{3,6}\)\. Please make sure)"
+    r"|the version torch was compiled with )(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
 )
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so

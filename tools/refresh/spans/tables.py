@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import WheelSources, open_sources
-from tools.refresh.spans import functions, header_names, headers, options
+from tools.refresh.spans import functions, header_names, headers, options, trainers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -120,9 +120,28 @@ def _functions_of(reader: functions.Reader, index: Index, release: Release) -> f
     return reader.functions(open_sources(index.transport, release))
 
 
+def _of_trainers(index: Index, unread: list[str]) -> Rows:
+    readers = {"transformers": trainers.read_trainer, "trl": trainers.read_configs}
+    held: dict[str, dict[Version, trainers.Held]] = {}
+    for package, read in readers.items():
+        held[package] = {}
+        for version, release in sorted(index.releases(package).items()):
+            if version < trainers.OLDEST[package] or version.is_prerelease:
+                continue
+            if (found := _read(index, release.wheels(), read, unread)) is not None:
+                held[package][version] = found
+    if not all(held.values()):
+        return {}
+    return {
+        trainers.METHODS: trainers.method_rows(held["transformers"]),
+        trainers.NAMES: trainers.name_rows(held["transformers"]),
+        trainers.FIELDS: trainers.field_rows(held["trl"], held["transformers"]),
+    }
+
+
 def _read(
-    index: Index, wheels: Iterable[File], read: Callable[[Wheel], frozenset[str]], unread: list[str]
-) -> frozenset[str] | None:
+    index: Index, wheels: Iterable[File], read: Callable[[Wheel], _T], unread: list[str]
+) -> _T | None:
     """Return what is read of the first wheel; None where there is none, or it cannot be read."""
     wheel = next(iter(wheels), None)
     return _tried(lambda: read(index.wheel(wheel)), wheel.name, unread) if wheel else None
@@ -143,5 +162,8 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     headers.NEW: _of_torch,
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
+    trainers.METHODS: _of_trainers,
+    trainers.NAMES: _of_trainers,
+    trainers.FIELDS: _of_trainers,
 }
 """Who makes a table, and others beside it."""

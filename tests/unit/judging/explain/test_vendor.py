@@ -127,6 +127,7 @@ def test_where_every_fix_is_anothers_the_package_decides(
         ("a laptop with Radeon 780M graphics and an RTX 4070", ""),
         ("XPU backend on a Core Ultra", "intel"),
         ("Intel Arc A770 here, an RTX 3060 there", ""),
+        ("used on CUDA or MLU devices or NPU devices or certain XPU devices (with IPEX).", ""),
         ("RX 7900 XT, and pip installed torch 2.6.0+cu124", "amd"),
     ],
 )

@@ -98,6 +98,8 @@ LINES = [
      {"driver.cuda": "12.4"}),
     ("detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4)",
      {"torch.cuda": "12.4", "torch.version": None}),
+    ("Installed CUDA version 10.1 does not match the version torch was compiled with 11.7, unable",
+     {"torch.cuda": "11.7", "torch.version": None}),
     ("Successfully installed einops-0.8.1 flash-attn-2.7.3 torch-2.6.0",
      {"flash_attn.version": "2.7.3", "torch.version": "2.6.0"}),
     ("Requirement already satisfied: torch in /v/lib/python3.11/site-packages (2.5.1+cu124)",
