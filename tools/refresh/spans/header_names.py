@@ -48,6 +48,8 @@ _FOR_EXTENSIONS = re.compile(
     r"|torch/(?:extension|library|types)\.h|torch/headeronly/.*|torch/csrc/(?:stable|utils)/.*"
 )
 """Headers from which extensions take names."""
+_INNER = re.compile(r"/torch/csrc/(?:distributed|dynamo|inductor|jit|lazy|onnx|profiler)/")
+"""Headers with so many words of their own that a name which is gone elsewhere is among them."""
 _GENERATED = re.compile(
     r"ATen/(?:\w*Functions\w*|\w*Plumbing|\w*Declarations|\w*Operators\w*|\w*Type|TypeDefault"
     r"|core/(?:TensorBody|TensorMethods|\w*interned_strings\w*))\.h|.*/pythoncapi_compat\.h"
@@ -74,7 +76,7 @@ class Reader:
     def names(self, sources: WheelSources) -> HeaderNames:
         """Return what the headers of one wheel name and declare."""
         marks = sources.marks
-        paths = [path for path in marks if headers_in([path])]
+        paths = [path for path in marks if headers_in([path]) and not _INNER.search(path)]
         new = [path for path in paths if marks[path] not in self._known]
         for path, raw in sources.read_raw(new).items():
             self._known[marks[path]] = names_in(raw.decode("utf-8", "replace"))
