@@ -26,8 +26,11 @@ GONE, NEW = "torch-names-gone", "torch-names-new"
 _WORD = re.compile(r"(?<!std::)\b[A-Za-z_]\w{3,59}")
 _OUTER = re.compile(r"[A-Za-z]\w{2,58}[A-Za-z0-9]")
 """A name that other code uses: no member and no intrinsic of a compiler."""
-_ASIDE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#[ \t]*include\b[^\n]*", re.DOTALL | re.MULTILINE)
-"""Comments and what is included."""
+_ASIDE = re.compile(
+    r"//[^\n]*|/\*.*?\*/|^[ \t]*#[ \t]*include\b[^\n]*|\"[^\"\n]*\"", re.DOTALL | re.MULTILINE
+)
+"""Comments, what is included, and texts."""
+_OF_STD = re.compile(r"\bstd::\s+")
 _DECLARED = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -94,7 +97,7 @@ def _is_meant(path: str) -> bool:
 
 def names_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of a header outside of comments, and those of them that it declares."""
-    code = _ASIDE.sub(" ", text)
+    code = _OF_STD.sub("std::", _ASIDE.sub(" ", text))
     named = frozenset(_WORD.findall(code))
     declared = {each for pattern in _DECLARED for each in pattern.findall(code)}
     return named, frozenset(each for each in named & declared if _OUTER.fullmatch(each))
