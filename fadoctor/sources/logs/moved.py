@@ -36,48 +36,49 @@ _MOVED = tuple(
             rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|is (?:still|stuck))"
             rf" (?:at|on) v?{VERSION}(?!\w|\.\d)"
         ),
-        # \u964d\u7ea7\u5230 torch 2.4.0 \u4e4b\u540e
+        # 降级到 torch 2.4.0 之后
         (
-            rf"(?:\u5347\u7ea7|\u964d\u7ea7|\u66f4\u65b0|\u56de\u9000|\u5207\u6362|\u6362)"
-            rf"(?:\u5230|\u81f3|\u6210|\u4e3a)\u4e86?\s{{0,2}}(?P<name>{NAME})"
-            rf"(?:\s{{0,2}}\u7248\u672c)?\s{{0,2}}v?{VERSION}\s{{0,2}}(?:\u7248\u672c?)?"
-            rf"\s{{0,2}}(?:\u4e4b\u540e|\u4ee5\u540e|\u540e)"
+            rf"(?:升级|降级|更新|回退|切换|换)"
+            rf"(?:到|至|成|为)了?\s{{0,2}}(?P<name>{NAME})"
+            rf"(?:\s{{0,2}}版本)?\s{{0,2}}v?{VERSION}\s{{0,2}}(?:版本?)?"
+            rf"\s{{0,2}}(?:之后|以后|后)"
         ),
-        # \u628a torch \u964d\u5230\u4e86 2.4.0
+        # 把 torch 降到了 2.4.0
         (
-            rf"(?:\u628a|\u5c06)\s{{0,2}}(?P<name>{NAME})[^\n\d,\uff0c]{{0,8}}"
-            rf"(?:\u5347\u7ea7|\u964d\u7ea7|\u66f4\u65b0|\u56de\u9000|\u5347|\u964d|\u6362)"
-            rf"(?:\u5230\u4e86|\u6210\u4e86|\u4e3a\u4e86|\u5230|\u6210|\u4e3a)\s{{0,2}}v?{VERSION}"
-            rf"(?=[^\n]{{0,12}}(?:\u540e|\u8fd8\u662f|\u4ecd))"
+            rf"(?:把|将)\s{{0,2}}(?P<name>{NAME})[^\n\d,\uff0c]{{0,8}}"
+            rf"(?:升级|降级|更新|回退|升|降|换)"
+            rf"(?:到了|成了|为了|到|成|为)\s{{0,2}}v?{VERSION}"
+            rf"(?=[^\n]{{0,12}}(?:后|还是|仍))"
         ),
-        # nach dem Update auf torch 2.9.1 | \u043f\u043e\u0441\u043b\u0435 ... | tras actualizar a torch 2.9
+        # nach dem Update auf torch 2.9.1 | the same in Russian | tras actualizar a torch 2.9
         (
             rf"(?:nach (?:dem |einem )?(?:update|upgrade|downgrade|wechsel) auf"
-            rf"|\u043f\u043e\u0441\u043b\u0435 (?:\u043e\u0431\u043d\u043e\u0432\u043b\u0435\u043d\u0438\u044f"
+            rf"|\u043f\u043e\u0441\u043b\u0435 "
+            rf"(?:\u043e\u0431\u043d\u043e\u0432\u043b\u0435\u043d\u0438\u044f"
             rf"|\u043f\u0435\u0440\u0435\u0445\u043e\u0434\u0430|\u043e\u0442\u043a\u0430\u0442\u0430)"
             rf" (?:\u043d\u0430|\u0434\u043e)|(?:tras|despu[e\u00e9]s de) actualizar (?:a|al)"
             rf"|apr[e\u00e8]s (?:la |une )?mise [a\u00e0] jour (?:vers|de|en)) "
             rf"(?P<name>{NAME}) v?{VERSION}(?!\w|\.\d)"
         ),
-        # torch 2.9.1 \u306b\u66f4\u65b0\u3057\u305f\u3089
+        # torch 2.9.1 に更新したら
         (
-            rf"(?<![\w.-])(?P<name>{NAME})(?: |\u3092)?\s{{0,2}}v?{VERSION}\s?\u306b"
-            rf"(?:\u30a2\u30c3\u30d7\u30b0\u30ec\u30fc\u30c9|\u30a2\u30c3\u30d7\u30c7\u30fc\u30c8"
-            rf"|\u30c0\u30a6\u30f3\u30b0\u30ec\u30fc\u30c9|\u66f4\u65b0|\u4e0a\u3052|\u4e0b\u3052)"
-            rf"(?:\u3057\u305f|\u3057\u3066|\u305f|\u3066|\u5f8c)"
+            rf"(?<![\w.-])(?P<name>{NAME})(?: |を)?\s{{0,2}}v?{VERSION}\s?に"
+            rf"(?:アップグレード|アップデート"
+            rf"|ダウングレード|更新|上げ|下げ)"
+            rf"(?:した|して|た|て|後)"
         ),
     )
 )
 _MIGHT = compiled(
     r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
-    r"|(?:\u5982\u679c|\u5efa\u8bae|\u8bf7|\u662f\u5426|\u9700\u8981|\u53ef\u4ee5)[^\u3002]{0,12}$"
+    r"|(?:如果|建议|请|是否|需要|可以)[^\u3002]{0,12}$"
 )
 
 # I downgraded to torch 2.4.0 and it works: that is not what failed
 _HELPED = compiled(
     r"(?i)[^.\n]{0,24}\b(?:it (?:now )?work(?:s|ed)|works (?:again|now|fine)|fixed|solve[sd]"
     r"|help(?:s|ed))\b"
-    r"|[^\u3002\n]{0,12}(?:\u89e3\u51b3|\u53ef\u4ee5\u4e86|\u6b63\u5e38|\u597d\u4e86)"
+    r"|[^\u3002\n]{0,12}(?:解决|可以了|正常|好了)"
 )
 
 # 2. pip install torch==2.3.0 | $ uv pip install flash-attn==2.5.8 --no-build-isolation
@@ -96,7 +97,7 @@ _REFUSED = compiled(
     r"|did not run successfully|ResolutionImpossible|No solution found"
     r"|Getting requirements to build"
     r"|which is incompatible|(?i:cannot install|can.?t install|unable to install)"
-    r"|(?i:install\w{0,6} fail|fail\w{0,3} to install)|\u88c5\u4e0d|\u5b89\u88c5\u5931\u8d25"
+    r"|(?i:install\w{0,6} fail|fail\w{0,3} to install)|装不|安装失败"
 )
 _FEWEST = 2
 """So many commands of an installer are steps that somebody has taken."""
