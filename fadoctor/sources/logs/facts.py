@@ -13,6 +13,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
+from fadoctor.sources.logs.moved import typed_steps
 from fadoctor.sources.logs.named_gpus import cards_first
 from fadoctor.sources.logs.package_folders import folder_claims
 from fadoctor.sources.pasted import LINES
@@ -82,8 +83,11 @@ def _beside_reports(
     """Return what the reports of tools state, and what lines add."""
     claims = [*reported]
     claims += _agreed(_beside(claims, claims_in(lines, LINES)))
-    claims += _agreed(_beside(claims, cards_first(mentions(lines, matrix.tables), claims)))
+    mentioned = [*mentions(lines, matrix.tables)]
+    claims += _agreed(_beside(claims, cards_first(mentioned, claims)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
+    names = {"package:torch" if each.name in _TORCH else each.name for each in mentioned}
+    claims += _agreed(_beside(claims, typed_steps(lines, frozenset(names))))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.logs.image_tags import PYTHON, tagged
+from fadoctor.sources.logs.moved import moved
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
@@ -92,20 +93,6 @@ _THERE = compiled(
 )
 _SATISFIED = "already satisfied"
 
-# I upgraded pytorch to 2.5.1 | xformers stayed at 0.0.26.post1
-_MOVED = tuple(
-    compiled(form, re.IGNORECASE)
-    for form in (
-        (
-            rf"(?<!\w)(?:up|down)(?:grad|dat)ed (?:my |the )?(?P<name>{NAME})"
-            rf"(?: from \S{{1,20}})? to v?{VERSION}(?!\w|\.\d)"
-        ),
-        (
-            rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|is (?:still|stuck))"
-            rf" (?:at|on) v?{VERSION}(?!\w|\.\d)"
-        ),
-    )
-)
 # pip install flash-attn==2.7.4.post1 --no-build-isolation | uv pip install "torch<2.8" vllm
 _COMMAND = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add)(?=[ \"'])")
 _ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
@@ -113,10 +100,6 @@ _ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
 _FAILS = compiled(r"(?i)\W{0,3}(?:\w{1,10} ){0,2}?(?:fail|error|hangs|stuck|stops|crash|报错|失败)")
 _NEAR = 40
 _FOR = compiled(r"(?i)\b(?:for|if|when|use|使用)\s{0,4}$")
-_MIGHT = compiled(
-    r"(?i)\b(?:if|would|should|could|can|want|must|please|try|needs?|be)\b[^.]{0,40}$"
-)
-
 # ROCm does not work on my RX 6700 XT: a complaint, and no wish for that GPU
 _NOT_WORKING = compiled(
     r"(?i)(?:n['\u2019`]?t|\bnot|\bnever|\bno longer|\bstop(?:s|ped)?)"
@@ -228,7 +211,8 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
         elif listed := [*_listed(line)]:
             yield from listed
         else:
-            yield from _moved(line)
+            for name, version in moved(line.text):
+                yield _package(name, version, line)
             wished: dict[tuple[int, int], bool] = {}
             commands = [*_commands(line.text)]
             pinned = [each[:2] for each in commands if each[2]]
@@ -301,13 +285,6 @@ def _listed(line: PastedLine) -> Iterator[Claim]:
     """Yield what pip says that it installed, or that was there."""
     for word, form in ((_SUCCESS, _INSTALLED), (_SATISFIED, _THERE)):
         for found in islice(form.finditer(line.text), MOST) if word in line.text else ():
-            yield _package(found["name"], found["version"], line)
-
-
-def _moved(line: PastedLine) -> Iterator[Claim]:
-    """Yield the versions to which a person has moved packages, or at which they stayed."""
-    for found in (each for form in _MOVED for each in islice(form.finditer(line.text), MOST)):
-        if not _MIGHT.search(line.text[max(0, found.start() - 60) : found.start()]):
             yield _package(found["name"], found["version"], line)
 
 

@@ -55,7 +55,7 @@ WISH = compiled(
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
     r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
-    r"|升级到|降级到|换成|改成|建议|推荐|需要|要求|以上|及以上|以下|支持的|必要|推奨|以降|が必要|필요|권장"
+    r"|(?:升级到|降级到)(?![^\n]{0,30}(?:之后|以后|后))|换成|改成|建议|推荐|需要|要求|以上|及以上|以下|支持的|必要|推奨|以降|が必要|필요|권장"
 )
 """xformers 0.0.27 requires torch==2.4.0: what is wanted is not what is there."""
 
