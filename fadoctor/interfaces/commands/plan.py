@@ -131,12 +131,13 @@ def _written_for(
     `environments`: as the files say it, and as it comes. The second one comes back changed where
     the new texts have errors of releases that only they decide.
     """
-    from fadoctor.repair.resolution.left_open import open_notes
+    from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.lines import lines_of
     from fadoctor.repair.resolution.rewritten import with_what_comes
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
+    plan, bounded = with_open_bounds(plan, as_read, knowledge)
     found = None
     for whole in (False, True):
         lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
@@ -144,7 +145,7 @@ def _written_for(
         if found is None or not found.worse:
             break
     given = as_read if found is None else found.given
-    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge))
+    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge, bounded))
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:

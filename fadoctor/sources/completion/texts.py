@@ -52,6 +52,7 @@ _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
 
 _COMPANION = compiled(r"nvidia-cuda-(?:runtime|nvrtc|cupti)(?:-cu\d{2})?")
+_AMD_ALONE = "all GPUs that the text names are AMD's"
 _SHORT = compiled(r"\d{2}\.\d{1,2}(?=\.|$)")
 
 PLATFORM = "the text names no other platform: {}"
@@ -83,7 +84,21 @@ def completed(
     facts |= requirement_facts(facts, matrix)
     facts |= _capabilities(facts, matrix)
     facts |= _driver_by_cuda(facts, matrix)
+    facts |= _no_driver_of_nvidia(facts)
     return facts, tuple(told)
+
+
+def _no_driver_of_nvidia(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return that there is no driver of NVIDIA's where every GPU of the text is AMD's."""
+    count = facts.get("gpu.count")
+    if not isinstance(count, Known) or not isinstance(facts.get("driver.version"), Unknown):
+        return {}
+    vendors = {
+        fact_text(facts[f"gpu[{number}].vendor"], "")
+        for number in range(int(str(count.value)))
+        if f"gpu[{number}].vendor" in facts
+    }
+    return {"driver.version": Absent(_AMD_ALONE)} if vendors == {"amd"} else {}
 
 
 def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:

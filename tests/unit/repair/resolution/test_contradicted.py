@@ -147,7 +147,7 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
         # NumPy has a table of its own
         ("verl==0.6.1\nnumpy==2.2.6\n", {"numpy": "1.26.4"}),
         # no table lists the releases of openai: a newer vLLM was chosen, to have its openai
-        ("vllm==0.11.0\nopenai==1.50.0\n", {"openai": ">=1.99.1"}),
+        ("vllm==0.11.0\nopenai==1.50.0\ntransformers==4.57.1\n", {"openai": ">=1.99.1"}),
         # an extra pins it, and the release is in no table
         ("sglang[srt]==0.4.9.post2\nsgl-kernel==0.1.2.post1\n", {"sgl-kernel": "0.2.5"}),
         # a line that bounds it, of the major version that the line is about

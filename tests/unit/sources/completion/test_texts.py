@@ -239,3 +239,20 @@ def test_a_whole_list_lacks_what_its_packages_require_of_the_stack(
     found = set(told.value) if isinstance(told, Known) else set()  # type: ignore[arg-type] # names
     apart = {"triton-windows", "accelerate", "peft"} if asker == "unsloth" else found
     assert found & apart == missing
+
+
+@pytest.mark.parametrize(
+    ("named", "is_absent"),
+    [
+        ("AMD Radeon RX 7900 XTX (gfx1100)", True),
+        ("NVIDIA A100", False),
+        ("AMD Radeon RX 7900 XTX (gfx1100)\nNvidia driver version: 550.54.15", False),
+        ("", False),
+    ],
+)
+def test_beside_amds_gpus_alone_there_is_no_driver_of_nvidia(
+    *, named: str, is_absent: bool
+) -> None:
+    """A torch for CUDA on such a card was no error, as a driver might have been there."""
+    found = read_text(f"GPU: {named}\n{LIST.format('2.9.1')}".encode(), "paste", shipped())
+    assert isinstance(found.fact("driver.version"), Absent) is is_absent
