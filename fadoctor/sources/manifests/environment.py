@@ -17,7 +17,12 @@ from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once,
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
 from fadoctor.sources.manifests.index_releases import UNSERVED, unserved
-from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, isolated_builds
+from fadoctor.sources.manifests.isolated import (
+    ISOLATED,
+    ISOLATED_BY_NEW,
+    isolated_builds,
+    isolated_torch,
+)
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.sources.manifests.package_indexes import of_their_indexes
@@ -67,6 +72,7 @@ def planned_environment(
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     facts |= contradicted_facts(combined) | isolated_builds(combined, elsewhere, matrix)
+    facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
     target = msgspec.structs.replace(
         host.target,
@@ -211,6 +217,8 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
         facts = open_facts(package, f"an installer decides: {what}", planned.source)
         facts[f"{package}.distribution"] = Known(planned.name, planned.source)
+        if is_conda(planned):
+            facts[f"{package}.installer"] = Known("conda", planned.source)
         return facts | _build(package, planned, make)
     return make.of(package, planned)
 
