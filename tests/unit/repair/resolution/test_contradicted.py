@@ -154,6 +154,12 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
         ("trl==0.24.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
         # vLLM moved to another release, which requires the same
         ("vllm==0.11.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
+        # a later release that no other line refuses
+        (
+            "torch==2.6.0\ndeepspeed==0.14.2\npydantic==1.10.13\n",
+            {"deepspeed": "0.14.5"},
+        ),
+        ("torch==2.6.0\ndeepspeed==0.14.2\npydantic==2.9.2\n", {"deepspeed": "0.19.8"}),
         ("datasets==3.2.0\nfsspec>=2025.1\n", {"fsspec": "<=2024.9.0,>=2023.1.0"}),
         # what it compares at import
         (
