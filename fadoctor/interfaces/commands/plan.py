@@ -134,6 +134,7 @@ def _written_for(
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.lines import lines_of
     from fadoctor.repair.resolution.rewritten import with_what_comes
+    from fadoctor.sources.manifests.planned import speaks_of_unasked
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
@@ -145,7 +146,8 @@ def _written_for(
         if found is None or not found.worse:
             break
     given = as_read if found is None else found.given
-    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge, bounded))
+    unasked = filter(speaks_of_unasked, as_read.target.notes)
+    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge, bounded), *unasked)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:
