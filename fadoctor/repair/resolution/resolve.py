@@ -18,7 +18,7 @@ from fadoctor.repair.resolution.versions import Versions, package_of
 from fadoctor.sources.manifests.environment import HELD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
@@ -41,7 +41,7 @@ class Resolver:
     def __init__(self, environment: Environment, versions: Versions) -> None:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
-        self.declared = Declared(versions.matrix)
+        self.declared = Declared(versions.matrix, _without_their_extras(environment))
         self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
@@ -320,6 +320,14 @@ class Resolver:
 
     def _needs_of(self, package: str, version: str) -> dict[str, str]:
         return package_of(self.declared_of(PACKAGES[package][0], version))
+
+
+def _without_their_extras(environment: Environment) -> Iterator[str]:
+    """Yield what is pinned, and requires the stack only in extras that nobody asked for."""
+    for package in PARTLY:
+        version, needs = (environment.fact(f"{package}.{n}") for n in ("version", "requires"))
+        if isinstance(version, Known) and isinstance(needs, Unknown):
+            yield PACKAGES[package][0]
 
 
 def _places_of_askers(

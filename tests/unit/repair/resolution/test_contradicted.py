@@ -150,6 +150,8 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
         ("vllm==0.11.0\nopenai==1.50.0\ntransformers==4.57.1\n", {"openai": ">=1.99.1"}),
         # an extra pins it, and the release is in no table
         ("sglang[srt]==0.4.9.post2\nsgl-kernel==0.1.2.post1\n", {"sgl-kernel": "0.2.5"}),
+        # an extra that does not pin it
+        ("sglang[blackwell]==0.4.6.post4\nsgl-kernel==0.1.3\ntorch==2.6.0\n", {}),
         # a line that bounds it, of the major version that the line is about
         ("trl==0.24.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
         # vLLM moved to another release, which requires the same

@@ -67,3 +67,10 @@ def test_what_a_pinned_server_brings_is_judged(
     (tmp_path / "0" / "more.txt").write_text("transformers<4.53\n", "utf-8")
     here = on(tmp_path, text, "H100", "550.54.15")
     assert changed(plan(plan_base(here, session().knowledge))).get("transformers") == comes
+
+
+def test_a_range_goes_with_who_asks_for_it(tmp_path: Path) -> None:
+    """A newer vLLM was planned beside a bound that it refuses, so that no line was written."""
+    here = on(tmp_path, "vllm==0.9.2\ntransformers\ntrl\n", "H100", "570.133.20")
+    moved = changed(plan(plan_base(here, session().knowledge)))
+    assert moved == {"transformers": "4.53.3", "trl": "0.15.2"}
