@@ -110,6 +110,7 @@ packages.contradicted  | mapping | derived     | packages that files ask for in 
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none
+packages.isolated_torch | mapping | derived    | packages that files build in isolation, where their setup asks for a torch of its own -> which; Absent where none
 packages.unserved      | mapping | derived     | packages of which the one index that files name has no such release -> which it has; Absent of what is installed
 packages.unserved_instead | text | derived     | on which indexes those releases are; Absent where there are none
 packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does

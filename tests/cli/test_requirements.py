@@ -75,6 +75,27 @@ def test_fix_shows_the_lines_and_writes_them_only_where_told(run: Run, file: Pat
     assert "-xformers" not in clean.stdout
 
 
+def test_a_bound_is_written_that_keeps_what_fails_away(run: Run, file: Path) -> None:
+    """vLLM brings the newest transformers, and a package that nobody knows may bound it."""
+    file.write_text("vllm==0.8.5\ngradio>=4.0.0\n")
+    options = ("--requirements", str(file), *ASSUMED)
+    run("fix", "--write", *options)
+    assert file.read_text() == "vllm==0.8.5\ngradio>=4.0.0\ntransformers<5\n"
+    again = run("fix", "--dry-run", *options)
+    assert "Ask for" not in again.stdout
+    assert again.returncode == 0
+
+
+def test_fix_says_which_group_nobody_asked_for(run: Run, tmp_path: Path) -> None:
+    project = tmp_path / "pyproject.toml"
+    project.write_text(
+        '[project]\nname = "x"\nversion = "0"\ndependencies = ["torch==2.8.0"]\n'
+        '[dependency-groups]\ngpu = ["vllm==0.8.5"]\n'
+    )
+    shown = run("fix", "--dry-run", "--requirements", str(project), *ASSUMED)
+    assert "--group gpu takes it" in shown.stdout.replace("\n", " ")
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("pinned", ["flash-attn==2.7.4.post1", "flash-attn"])
 def test_a_line_that_pip_builds_in_isolation_becomes_its_wheel(

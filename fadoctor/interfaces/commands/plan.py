@@ -131,26 +131,62 @@ def _written_for(
     `environments`: as the files say it, and as it comes. The second one comes back changed where
     the new texts have errors of releases that only they decide.
     """
-    from fadoctor.repair.resolution.left_open import open_notes
-    from fadoctor.repair.resolution.lines import lines_of
+    from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes
+    from fadoctor.sources.manifests.planned import speaks_of_unasked
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
-    found = None
-    for whole in (False, True):
-        lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
-        found = _judged(request, knowledge, as_read, lines, plan) if lines.rewrites else None
-        if found is None or not found.worse:
-            break
-    given = as_read if found is None else found.given
-    notes = (*plan.notes, *lines.notes, *open_notes(given, knowledge))
+    written = _lines_for(request, knowledge, environments, plan)
+    # what stays open is bounded as the files are by then
+    bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)
+    if bounded:
+        again = _lines_for(request, knowledge, environments, bounded_plan)
+        if again.found is None or not again.found.worse:
+            plan, written = bounded_plan, again
+        else:
+            bounded = frozenset()
+    lines, found = written
+    unasked = filter(speaks_of_unasked, as_read.target.notes)
+    open_ = open_notes(written.given(as_read), knowledge, bounded)
+    notes = (*plan.notes, *lines.notes, *open_, *unasked)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:
         return Made(plan, lines.rewrites, recipe, is_open), environment
     made = Made(_refused(plan, found.worse), (), recipe, is_open)
     return made, with_what_comes(environment, found.environment)
+
+
+class _Written(NamedTuple):
+    """The lines that a plan writes, and what they come to; None where nothing is written."""
+
+    lines: Lines
+    found: Rewritten | None
+
+    def given(self, as_read: Environment) -> Environment:
+        """Return the environment that the files describe by then."""
+        return as_read if self.found is None else self.found.given
+
+
+def _lines_for(
+    request: Request,
+    knowledge: Knowledge,
+    environments: tuple[Environment, Environment],
+    plan: Plan,
+) -> _Written:
+    """Return the lines of a plan: all that it moves, where the fewest would have an error."""
+    from fadoctor.repair.resolution.lines import lines_of
+
+    as_read, environment = environments
+
+    def written(*, whole: bool) -> _Written:
+        lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
+        found = _judged(request, knowledge, as_read, lines, plan) if lines.rewrites else None
+        return _Written(lines, found)
+
+    few = written(whole=False)
+    return few if few.found is None or not few.found.worse else written(whole=True)
 
 
 def _judged(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.repair.plan.offers import is_told
 from fadoctor.repair.plan.released import accepts, can_agree
 from fadoctor.repair.plan.requirements import Violation
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.choice import Choice
     from fadoctor.repair.plan.helpers import Helpers
 
+_OPERATORS = ("<", ">", "=", "!", "~")
+
 
 def at_odds(helpers: Helpers, first: Choice, second: Choice) -> Iterator[Violation]:
     """Yield what no release of a package meets that both declare to require, or one of the other.
 
     An installer refuses the whole command, whether that package is there or not.
     """
+    yield from _open_ranges(helpers, first, second)
     if not (first.is_change and first.version and second.is_change and second.version):
         return
     mine = helpers.declared(first.distribution, first.version)
@@ -32,3 +36,18 @@ def at_odds(helpers: Helpers, first: Choice, second: Choice) -> Iterator[Violati
         if not can_agree(mine[name], theirs[name]):
             found = f"{theirs[name]} for {second.distribution}"
             yield Violation(first.distribution, name, mine[name], found)
+
+
+def _open_ranges(helpers: Helpers, first: Choice, second: Choice) -> Iterator[Violation]:
+    """Yield what a release requires, where only a range is chosen of the other, and excludes it."""
+    for asker, other in ((first, second), (second, first)):
+        own = other.requirement.removeprefix(other.distribution)
+        is_range = other.is_change and not other.version and own[:1] in _OPERATORS
+        if not (is_range and own and asker.is_change and asker.version):
+            continue
+        told = asker.facts.get(f"{asker.package}.requires")
+        needs = helpers.declared(asker.distribution, asker.version)
+        needs = needs | (fact_mapping(told) if isinstance(told, Known) else {})
+        asked = needs.get(other.distribution, "")
+        if asked and not can_agree(asked, own):
+            yield Violation(asker.distribution, other.distribution, asked, own)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
-from fadoctor.model.packages import TRITON
+from fadoctor.model.packages import TRITON, package_of
 from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.published import InstalledWhere
@@ -142,12 +143,27 @@ class Company:
         """Return releases of the major version that is installed before all others.
 
         Programs are written for one major version: another comes only where no release of it fits.
+        In a file one that no pin rules out goes before: else another line has to change.
         """
-        here = fact_mapping(self.problem.environment.fact("packages.installed")).get(
-            distribution, ""
-        )
+        installed = fact_mapping(self.problem.environment.fact("packages.installed"))
+        here = installed.get(distribution, "")
         major = version_part(here, "major")
-        return sorted(releases, key=lambda each: version_part(each.version, "major") != major)
+        found = sorted(releases, key=lambda each: version_part(each.version, "major") != major)
+        if self.problem.environment.target.kind != "manifest" or not here:
+            return found
+        moving = {distribution, *MOVE_ALONG.get(distribution, ()), *self._followed, *self.moving}
+        pins = {n: v for n, v in installed.items() if n not in moving and not package_of(n)}
+        if not found or not self._asks_more(found[0], pins):
+            return found
+        good = (e for e in found if not is_older(e.version, here) and not self._asks_more(e, pins))
+        first = list(islice(good, 1))
+        return [*first, *(each for each in found if each not in first)]
+
+    def _asks_more(self, choice: Choice, pins: Mapping[str, str]) -> bool:
+        """Return whether a release requires another release of something than a pin admits."""
+        helpers = self.problem.session.candidates.helpers
+        needs = helpers.declared(choice.distribution, choice.version)
+        return any(name in pins and not accepts(text, pins[name]) for name, text in needs.items())
 
     def _is_warned_of(self, choice: Choice) -> bool:
         """Return whether a rule finds something about a release, beside all that follows.

@@ -22,8 +22,9 @@ class Cost(msgspec.Struct, frozen=True, order=True):
     lowered: int = 0
     """Frameworks that go back to an older release."""
     torch: int = 0
-    """1 for another build of the same release, 2 for another release; a framework that is compiled
-    for one torch counts as much, as either may be what was moved."""
+    """1 for another build of the same release, 2 for another release, 3 for one that no range of a
+    file admits; a framework that is compiled for one torch counts as the second, as either may be
+    what was moved."""
     removed: int = 0
     """Packages that are gone."""
     warnings: int = 0

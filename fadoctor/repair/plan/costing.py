@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.evaluate import Judgement
+from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import COMPILED_BESIDE, TORCH
+from fadoctor.model.packages import COMPILED_BESIDE, PACKAGES, TORCH
 from fadoctor.repair.plan.backend_predictions import Outlooks, is_of_no_use
 from fadoctor.repair.plan.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.hub_route import opens_route
 from fadoctor.repair.plan.relations import State
+from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.shortfall import (
     FAILS,
     UNDECIDED,
@@ -122,8 +124,14 @@ class Costs:
     def _foundation(self, choice: Choice) -> int:
         """Return what it costs that a choice moves torch, or what is compiled for one torch."""
         if choice.package == TORCH:
-            return min(choice.distance, _OTHER_RELEASE)
+            return min(choice.distance, _OTHER_RELEASE) + self._leaves_range(choice)
         return _OTHER_RELEASE * self._moves_what_is_compiled(choice)
+
+    def _leaves_range(self, choice: Choice) -> bool:
+        """Return whether a file asks for other releases of torch: its line has to go then."""
+        asked = self.problem.environment.asked.get(PACKAGES[TORCH][0], "")
+        base = version_part(choice.version, "base") or choice.version
+        return bool(asked) and choice.distance >= _OTHER_RELEASE and not accepts(asked, base)
 
     def _is_far(self, choice: Choice) -> bool:
         """Return whether a choice moves torch by more than a patch, or what is compiled for one."""

@@ -343,6 +343,8 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[
         there = fact_mapping(environment.fact("packages.installed"))
         asked_no_more = None if is_exact else company.newest(offer.distribution)
         last = offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
+        if asked_no_more is not None and is_known:
+            return [asked_no_more]  # somebody who is there refuses all that the offer admits
         return [last] if asked_no_more is None else [asked_no_more, last]
     if here == found[0].version:
         return [offer]

@@ -21,6 +21,7 @@ from fadoctor.repair.plan.advice import advice_for, changes_one_of, variable_act
 from fadoctor.repair.plan.advice_proof import FixProver
 from fadoctor.repair.plan.after_unset import without_folders
 from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
+from fadoctor.repair.plan.complaints import complaint_notes, undecided_complaints
 from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect
@@ -141,6 +142,7 @@ class _Planning:
         self.unsure = frozenset() if question.want else _assumed_ids(found)
         self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
         self.undecided = len(before.open)
+        self.complaints = undecided_complaints(before)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         left_out = frozenset(self.broken_rules) | self.unsure
@@ -178,7 +180,10 @@ class _Planning:
         after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
-        proof = msgspec.structs.replace(proof, errors=errors)
+        # beside steps a complaint is a note: they may end it
+        complaints = () if solution.changes else self.complaints
+        shown = {*errors, *(each.rule_id for each in complaints)}
+        proof = msgspec.structs.replace(proof, errors=tuple(sorted(shown)))
         if self.unread:  # what works then was not read: it is not lost
             proof = msgspec.structs.replace(proof, lost=())
         dialect = choose_dialect(
@@ -203,6 +208,7 @@ class _Planning:
                 self._holds(after, assessment),
                 commands=is_advice_only(self.problem),
             ),
+            *advice_for((), complaints, (), self._holds(after, assessment), commands=True),
         )
         explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -221,6 +227,7 @@ class _Planning:
             wishes=describe(self.wishes),
             notes=(
                 *notes_of(self.problem, solution, proof, unread=self.unread),
+                *(complaint_notes(self.complaints) if solution.changes else ()),
                 *unseen_notes(self.problem, actions, outcome, self.undecided),
             ),
             assumed=self.assumed,

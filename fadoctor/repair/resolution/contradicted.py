@@ -9,13 +9,14 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
 from fadoctor.model.fact import Known, fact_mapping
-from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.model.packages import PACKAGES, TORCH, package_of
 from fadoctor.sources.manifests.contradicted import (
     CONTRADICTED,
     SOURCE,
     is_from_below,
     is_impossible,
 )
+from fadoctor.sources.manifests.isolated import ISOLATED_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +94,9 @@ def _needed(name: str, environment: Environment, resolver: Resolver) -> Iterator
     releases = _releases(name, asked[name], resolver)
     if not releases:
         return
-    needs = [resolver.declared_of(name, version) for version in releases]
+    torch = fact_mapping(environment.fact(ISOLATED_TORCH)).get(name)
+    beside = {TORCH: torch} if torch else {}
+    needs = [resolver.declared_of(name, version) | beside for version in releases]
     is_ended = _is_ended(asked[name])
     for other, newest in needs[0].items():
         if other == name or not asked.get(other):

@@ -11,7 +11,7 @@ from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
@@ -32,9 +32,10 @@ def _name_of(requirement: str) -> str:
 class Declared:
     """What tables say that releases declare; it keeps what it has looked up."""
 
-    def __init__(self, matrix: Matrix) -> None:
-        """Take the matrix."""
+    def __init__(self, matrix: Matrix, unasked: Collection[str] = ()) -> None:
+        """Take the matrix, and those that require the stack in extras that nobody asked for."""
         self._matrix = matrix
+        self._unasked = frozenset(unasked)
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
         cells = (row.get(column) for row in rows for column in ("requires", "also"))
@@ -48,7 +49,7 @@ class Declared:
 
     def of(self, name: str, version: str) -> dict[str, str]:
         """Return what a release of a distribution requires: name -> specifier."""
-        if name not in self._askers:
+        if name not in self._askers or name in self._unasked:
             return {}
         asked = (name, version)
         if asked not in self._known:

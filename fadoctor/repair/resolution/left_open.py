@@ -2,44 +2,145 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
 
 from fadoctor.judging.diagnose import foresee
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.plan import Action, ActionKind
 from fadoctor.repair.plan.compiled import ASSUMED
+from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.planner import outcome_of
 from fadoctor.repair.resolution.labelled import labelled, settled
-from fadoctor.repair.resolution.resolver_worlds import name_of, newest_of_open, resolved_today
+from fadoctor.repair.resolution.resolver_worlds import (
+    name_of,
+    newest_of_open,
+    newest_within,
+    resolved_today,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
+    from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
 
 
-def open_notes(environment: Environment, knowledge: Knowledge) -> Iterator[str]:
+class OpenBound(NamedTuple):
+    """What keeps a package of which nobody knows which release comes from those that fail."""
+
+    name: str
+    requirement: str
+    findings: tuple[Finding, ...]
+    """What is wrong with its newest release."""
+
+
+def open_notes(
+    environment: Environment, knowledge: Knowledge, written: Collection[str] = ()
+) -> Iterator[str]:
     """Yield what is wrong with the newest release of a package that something else may bound.
 
-    `environment`: as the files describe it. A plan writes no line for that: whatever bounds the
-    package may refuse the release that it would name.
+    `environment`: as the files describe it. `written`: the packages that a plan bounds in them.
     """
+    for package, found, bound in _open(environment, knowledge):
+        if name_of(package) in written:
+            yield (
+                f"an installer decides which {name_of(package)} comes: "
+                "only the newest that the line admits was judged"
+            )
+            continue
+        told = [each for each in found if _requirement(each, package) == bound] if bound else found
+        for each in told[:1] if bound else told:
+            advice = f" Ask for {bound} to be sure" if bound else ""
+            yield f"an installer decides which {name_of(package)} comes. {each.message}{advice}"
+
+
+def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:
+    """Yield the lines that keep an installer from releases with an error.
+
+    Bounds alone: whatever else bounds the package may refuse an exact release.
+    """
+    for package, found, bound in _open(environment, knowledge):
+        if bound and any(each.severity is Severity.ERROR for each in found):
+            name = name_of(package)
+            asked, own = environment.bounded[name], bound.removeprefix(name)
+            parts = (asked, own) if own.startswith("<") else (own,)
+            requirement = name + ",".join(filter(None, parts))
+            yield OpenBound(name, requirement, found)
+
+
+def with_open_bounds(
+    plan: Plan, environment: Environment, knowledge: Knowledge
+) -> tuple[Plan, frozenset[str]]:
+    """Return a plan that bounds what would come with an error, and the names that it bounds.
+
+    Not what it moves itself; and nothing beside a wish that it cannot reach.
+    """
+    moved = {change.distribution for change in plan.changes}
+    bounds = [each for each in open_bounds(environment, knowledge) if each.name not in moved]
+    if not bounds or plan.conflicts:
+        return plan, frozenset()
+    dialect = choose_dialect(plan.installer, environment)
+    actions = tuple(
+        Action(
+            ActionKind.INSTALL,
+            f"ask for {each.requirement}",
+            dialect.install((each.requirement,)),
+            requirements=(each.requirement,),
+            why=each.findings[0].message,
+            findings=tuple(dict.fromkeys(found.rule_id for found in each.findings)),
+            undo=f"remove the bound of {each.name}",
+        )
+        for each in bounds
+    )
+    actions = (*actions, *plan.actions)
+    outcome = outcome_of(actions, plan.proof, plan.conflicts)
+    bounded = msgspec.structs.replace(plan, actions=actions, outcome=outcome)
+    return bounded, frozenset(each.name for each in bounds)
+
+
+def _open(
+    environment: Environment, knowledge: Knowledge
+) -> Iterator[tuple[str, tuple[Finding, ...], str]]:
+    """Yield packages, what is wrong with the newest of each, and the bound that ends all of it."""
     if not environment.bounded:
         return
     resolver, taken = resolved_today(environment, Matrix(load_apart(knowledge.tables)))
     known = settled(labelled(resolver.world(taken)))
     told = {each.fingerprint for each in foresee(known, knowledge).assessment.findings}
-    for package, version in newest_of_open(resolver):
+
+    def wrong_with(package: str, version: str) -> tuple[Finding, ...]:
         there = settled(labelled(resolver.world({**taken, package: version})))
         found = foresee(there, knowledge, predicts=False).assessment.findings
-        for each in found:
-            is_new = each.fingerprint not in told and each.severity is not Severity.NOTE
-            if is_new and _is_about(each, package):
-                yield f"an installer decides which {name_of(package)} comes. {_said(each, package)}"
+        return tuple(
+            each
+            for each in found
+            if each.fingerprint not in told
+            and each.severity is not Severity.NOTE
+            and _is_about(each, package)
+        )
+
+    for package, version in newest_of_open(resolver):
+        found = wrong_with(package, version)
+        if not found:
+            continue
+        bounds = dict.fromkeys(filter(None, (_requirement(each, package) for each in found)))
+        yield package, found, next(
+            (
+                bound
+                for bound in bounds
+                if (newest := newest_within(resolver, package, bound))
+                and not wrong_with(package, newest)
+            ),
+            "",
+        )  # fmt: skip
 
 
 def _is_about(finding: Finding, package: str) -> bool:
@@ -48,9 +149,8 @@ def _is_about(finding: Finding, package: str) -> bool:
     return not is_assumed and any(e.fact.startswith(f"{package}.") for e in finding.evidence)
 
 
-def _said(finding: Finding, package: str) -> str:
-    """Return what a finding says, and which releases of the package do not have it."""
+def _requirement(finding: Finding, package: str) -> str:
+    """Return which releases of a package a finding's fixes ask for, "" for none."""
     steps = (step for fix in finding.fixes for step in fix.steps if step.kind is StepKind.INSTALL)
     offers = filter(None, (offer(item) for step in steps for item in step.items))
-    own = next((each.requirement for each in offers if each.package == package), "")
-    return f"{finding.message} Ask for {own} to be sure" if own else finding.message
+    return next((each.requirement for each in offers if each.package == package), "")

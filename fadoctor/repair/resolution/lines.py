@@ -89,7 +89,9 @@ def lines_of(
     for name, wanted, index in _wanted(plan):
         places = _places(environment, name)
         is_brought = _is_brought(environment, name)
-        is_line = whole or not is_brought
+        # what only comes along, and in a release that the plan does not want
+        comes_open = name in environment.ranges or name in environment.bounded
+        is_line = whole or comes_open or not is_brought
         if not places and wanted and is_line:
             unnamed.append((wanted, index))
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you

@@ -51,8 +51,10 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
             text = text.partition(" @ ")[2]
         if after.lstrip().startswith(";"):
             after = " " + after.lstrip()  # an address ends at white space only
-    head = line[: found.start()] + _spelt(found[0], name, text)
-    return head + after
+    text = _spelt(found[0], name, text)
+    if kind in _OF_SHELLS and "@" not in text and {"<", ">"} & {*text} and start == column - 1:
+        text = f'"{text}"'  # else a shell takes it for a file
+    return line[: found.start()] + text + after
 
 
 def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:

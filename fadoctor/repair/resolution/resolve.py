@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.environment import requirers_in
-from fadoctor.model.fact import Known, Unknown, fact_mapping
+from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, PARTLY, TORCH
 from fadoctor.model.packages import package_of as prefix_of
 from fadoctor.repair.plan.released import accepts
@@ -18,7 +18,7 @@ from fadoctor.repair.resolution.versions import Versions, package_of
 from fadoctor.sources.manifests.environment import HELD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
@@ -30,6 +30,7 @@ STEP_LIMIT = 3_000
 LEFT_OPEN = ""
 """Stands for the release of a package of which the tables do not say which one comes."""
 
+_CONDA = "conda"
 _FIRST = (TORCH,)
 """Packages that are decided before others: as resolvers do with what much hangs on."""
 
@@ -40,7 +41,7 @@ class Resolver:
     def __init__(self, environment: Environment, versions: Versions) -> None:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
-        self.declared = Declared(versions.matrix)
+        self.declared = Declared(versions.matrix, _without_their_extras(environment))
         self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
@@ -50,6 +51,12 @@ class Resolver:
             for package in PACKAGES
             if isinstance(fact := environment.fact(f"{package}.version"), Known)
         }
+        self.of_conda = frozenset(
+            package
+            for package in PACKAGES
+            if fact_text(environment.fact(f"{package}.installer"), "") == _CONDA
+        )
+        """What conda brings: of these pip, which comes after it, takes no notice."""
         self._steps = 0
         self._loosely = False
         self._has_helpers = True
@@ -101,7 +108,9 @@ class Resolver:
                 return None
             if not self._loosely and not self._fits(package, version, chosen):
                 continue
-            is_open = not self._loosely and not self.versions.is_read(package, version)
+            of_conda = package in self.of_conda
+            is_read = self.versions.is_read(package, version, of_conda=of_conda)
+            is_open = not self._loosely and not is_read
             found = self._decided({**chosen, package: LEFT_OPEN if is_open else version})
             if is_open or found is not None:
                 return found
@@ -201,7 +210,8 @@ class Resolver:
             if drawing and self.versions.is_helper(package) and package not in PARTLY:
                 continue
             for name, text in package_of(needs).items():
-                found.setdefault(name, []).append(text)
+                if not self._is_unheeded(package, name):
+                    found.setdefault(name, []).append(text)
         return found
 
     def _exact_of(self, package: str) -> dict[str, str]:
@@ -219,7 +229,12 @@ class Resolver:
         return all(
             accepts(text, there[name]) if name in there else self._may_be(name, text)
             for name, text in needs.items()
+            if not self._is_unheeded(package, name)
         )
+
+    def _is_unheeded(self, asker: str, package: str) -> bool:
+        """Return whether what pip installs requires something of what conda chose before."""
+        return package in self.of_conda and asker not in self.of_conda
 
     def _may_be(self, package: str, specifier: str) -> bool:
         """Return whether a release in a range is known, of what is not decided yet."""
@@ -305,6 +320,14 @@ class Resolver:
 
     def _needs_of(self, package: str, version: str) -> dict[str, str]:
         return package_of(self.declared_of(PACKAGES[package][0], version))
+
+
+def _without_their_extras(environment: Environment) -> Iterator[str]:
+    """Yield what is pinned, and requires the stack only in extras that nobody asked for."""
+    for package in PARTLY:
+        version, needs = (environment.fact(f"{package}.{n}") for n in ("version", "requires"))
+        if isinstance(version, Known) and isinstance(needs, Unknown):
+            yield PACKAGES[package][0]
 
 
 def _places_of_askers(

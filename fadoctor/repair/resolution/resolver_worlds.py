@@ -97,6 +97,18 @@ def newest_of_open(resolver: Resolver) -> Iterator[tuple[str, str]]:
             yield package, newest
 
 
+def newest_within(resolver: Resolver, package: str, requirement: str) -> str:
+    """Return the newest release that files and a requirement admit, "" for none."""
+    own = requirement.removeprefix(name_of(package))
+    asked = package_of(resolver.environment.bounded).get(package, "")
+    listed = resolver.versions.of(package, ",".join(filter(None, (asked, own))))
+    return max(
+        (each for each in listed if not resolver.is_refused(package, each)),
+        key=version_key,
+        default="",
+    )
+
+
 def _taken(resolver: Resolver) -> tuple[dict[str, str], bool, bool]:
     """Return what is taken today, whether all of it fits, and whether all but the helpers does."""
     if (chosen := resolver.resolve_in_order()) is not None:

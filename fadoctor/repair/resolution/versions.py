@@ -132,17 +132,19 @@ class Versions:
         own = [row for row in table.rows if version in cell_words(row["version"])]
         return bool(own) and not any(_is_for(package, row, python) for row in own)
 
-    def is_read(self, package: str, version: str) -> bool:
+    def is_read(self, package: str, version: str, *, of_conda: bool = False) -> bool:
         """Return whether the tables decide about a release: it has a file, and its needs are known.
 
-        Sources are compiled, by some installers, and passed over by others.
+        Sources are compiled, by some installers, and passed over by others. `of_conda`: whether
+        conda brings it, whose packages name a torch where the metadata of a wheel do not.
         """
         if not self.has_file(package, version):
             return False
         if package == TORCH or package not in RELEASES:
             return True
         needs = self.facts(package, version)[f"{package}.requires"]
-        return not isinstance(needs, Unknown) or self._is_undeclared(package, version)
+        is_known = not isinstance(needs, Unknown)
+        return is_known or (not of_conda and self._is_undeclared(package, version))
 
     def _is_undeclared(self, package: str, version: str) -> bool:
         """Return whether its metadata were read and name no torch: it comes beside any."""

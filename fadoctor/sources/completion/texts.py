@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.sources.completion.listed_requirements import requirement_facts
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
 from fadoctor.sources.targets.gpu_name import find_gpu
@@ -52,6 +52,11 @@ _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
 
 _COMPANION = compiled(r"nvidia-cuda-(?:runtime|nvrtc|cupti)(?:-cu\d{2})?")
+_AMD_ALONE = "all GPUs that the text names are AMD's"
+_WHEELS_OF_XFORMERS = {
+    "linux_x86_64": "xformers-releases",
+    "win_amd64": "xformers-windows-wheels",
+}
 _SHORT = compiled(r"\d{2}\.\d{1,2}(?=\.|$)")
 
 PLATFORM = "the text names no other platform: {}"
@@ -83,7 +88,39 @@ def completed(
     facts |= requirement_facts(facts, matrix)
     facts |= _capabilities(facts, matrix)
     facts |= _driver_by_cuda(facts, matrix)
+    facts |= _no_driver_of_nvidia(facts)
+    facts |= _file_of_xformers(facts, matrix)
     return facts, tuple(told)
+
+
+def _no_driver_of_nvidia(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return that there is no driver of NVIDIA's where every GPU of the text is AMD's."""
+    count = facts.get("gpu.count")
+    if not isinstance(count, Known) or not isinstance(facts.get("driver.version"), Unknown):
+        return {}
+    vendors = {
+        fact_text(facts[f"gpu[{number}].vendor"], "")
+        for number in range(int(str(count.value)))
+        if f"gpu[{number}].vendor" in facts
+    }
+    return {"driver.version": Absent(_AMD_ALONE)} if vendors == {"amd"} else {}
+
+
+def _file_of_xformers(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return that a release of xformers has its kernels where PyPI has a wheel with them."""
+    version = facts.get("xformers.version")
+    table = _WHEELS_OF_XFORMERS.get(fact_text(facts["host.platform"], ""), "")
+    is_open = isinstance(facts.get("xformers.extension"), Unknown)
+    if not (table and is_open and isinstance(version, Known)):
+        return {}
+    rows = matrix.find(table, {"version": version})
+    pythons, python = rows.cell("wheels_for"), facts["python.version"]
+    served = isinstance(pythons, Absent) or (
+        isinstance(python, Known)
+        and version_part(str(python.value), "minor") in fact_words(pythons)
+    )
+    has_code = isinstance(rows.cell("sm"), Known)
+    return {"xformers.extension": Known("_C.so", f"matrix {table}")} if has_code and served else {}
 
 
 def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:

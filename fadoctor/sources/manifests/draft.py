@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
+from fadoctor.sources.manifests.planned import UNASKED, Manifest, Requirement, Setting
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -85,4 +85,4 @@ def only_named(draft: Draft, line: int, what: str, names: list[str]) -> None:
         shown = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
         _, kind, name = f"{what}  ".split(" ", 2)
         option = f"; --{kind} {name.strip()} takes it" if kind in ("extra", "group") else ""
-        draft.note(line, f"{what} is not asked for by default: {shown}{option}")
+        draft.note(line, f"{what}{UNASKED} by default: {shown}{option}")

@@ -17,7 +17,12 @@ from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once,
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
 from fadoctor.sources.manifests.index_releases import UNSERVED, unserved
-from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, isolated_builds
+from fadoctor.sources.manifests.isolated import (
+    ISOLATED,
+    ISOLATED_BY_NEW,
+    isolated_builds,
+    isolated_torch,
+)
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts, absent_facts, open_facts
 from fadoctor.sources.manifests.package_indexes import of_their_indexes
@@ -25,7 +30,7 @@ from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts
 from fadoctor.sources.manifests.spelling import as_listed
-from fadoctor.sources.manifests.unseen_bounds import bounded_facts
+from fadoctor.sources.manifests.unseen_bounds import bounded_facts, brought
 from fadoctor.sources.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
 
@@ -61,11 +66,13 @@ def planned_environment(
     facts |= _variables(combined)
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)
-    facts |= bounded
+    along, undecided = brought(combined, facts, matrix)
+    facts |= bounded | undecided
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     facts |= contradicted_facts(combined) | isolated_builds(combined, elsewhere, matrix)
+    facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
     target = msgspec.structs.replace(
         host.target,
@@ -81,8 +88,8 @@ def planned_environment(
         target=target,
         facts=dict(sorted(facts.items())),
         places={**host.places, **_places(combined, facts)},
-        ranges=_ranges(combined, bounded, is_bounded=False),
-        bounded=_ranges(combined, bounded, is_bounded=True),
+        ranges=_ranges(combined, along, {**bounded, **undecided}, is_bounded=False),
+        bounded=_ranges(combined, along, {**bounded, **undecided}, is_bounded=True),
         pinned=_pinned(combined),
         elsewhere=elsewhere,
         asked=asked_at_once(combined),
@@ -210,6 +217,8 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url
         facts = open_facts(package, f"an installer decides: {what}", planned.source)
         facts[f"{package}.distribution"] = Known(planned.name, planned.source)
+        if is_conda(planned):
+            facts[f"{package}.installer"] = Known("conda", planned.source)
         return facts | _build(package, planned, make)
     return make.of(package, planned)
 
@@ -267,16 +276,27 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
     return found
 
 
-def _ranges(combined: Combined, bounded: Mapping[str, Fact], *, is_bounded: bool) -> dict[str, str]:
+def _ranges(
+    combined: Combined,
+    along: Mapping[str, str],
+    bounded: Mapping[str, Fact],
+    *,
+    is_bounded: bool,
+) -> dict[str, str]:
     """Return what is open, in the order of the files: resolvers decide in it too.
 
-    `is_bounded`: that of which nobody knows which release will be taken, or the rest.
+    `along`: what comes along, last. `is_bounded`: that of which nobody knows which release will be
+    taken, or the rest.
     """
-    return {
+    named = {
         name: planned.specifier
         for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
-        and (f"{package_of(name)}.version" in bounded) is is_bounded
+    }
+    return {
+        name: specifier
+        for name, specifier in {**named, **along}.items()
+        if (f"{package_of(name)}.version" in bounded) is is_bounded
     }
 
 

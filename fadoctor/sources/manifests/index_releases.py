@@ -53,6 +53,13 @@ def companions() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
+def index_of_backend() -> dict[str, str]:
+    """Return the index of each build of torch, as uv's setting ``torch-backend`` names builds."""
+    rows = load_knowledge().tables["torch-indexes"].rows
+    return {str(row["build"]): str(row["index"]) for row in rows}
+
+
+@lru_cache(maxsize=1)
 def _ranges() -> dict[str, Range]:
     found = {}
     for row in load_knowledge().tables["torch-index-ranges"].rows:

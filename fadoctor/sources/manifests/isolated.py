@@ -10,7 +10,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent, Fact, Known, printable
-from fadoctor.model.packages import SETUPS, SGLANG, TORCH, VLLM, XFORMERS
+from fadoctor.model.packages import ASKING_SETUPS, SETUPS, SGLANG, TORCH, VLLM, XFORMERS
 from fadoctor.sources.manifests.from_pypi import is_locked_without_wheels
 from fadoctor.sources.manifests.planned_torch import is_conda
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ISOLATED, ISOLATED_KIND = "packages.isolated_builds", "packages.isolated_in"
 ISOLATED_BY_NEW = "packages.isolated_by_new_pip"
+ISOLATED_TORCH = "packages.isolated_torch"
 _SOURCE = "how the files install it"
 _TOLD = ("PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION_PACKAGE")
 """Variables that switch isolation off, whatever their value: pip reads 0 as off too."""
@@ -31,6 +32,7 @@ _TOLD = ("PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATI
 _SWITCHED_OFF = re.compile(
     r"\b(?:PIP|UV)_NO_BUILD_ISOLATION|\bconfig set [^\n]{0,60}no[-_]build[-_]isolation"
 )
+_MARKED = frozenset((*SETUPS, *ASKING_SETUPS))
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
 
@@ -65,7 +67,7 @@ def marked(
         return marked_by_new(asked, apart) if names & _bringing_torch() else asked
     return [
         msgspec.structs.replace(each, is_isolated=True, isolated_by=tool)
-        if each.name in SETUPS and each.name not in apart and not each.files
+        if each.name in _MARKED and each.name not in apart and not each.files
         else each
         for each in asked
     ]
@@ -145,6 +147,24 @@ def isolated_builds(
         ISOLATED_KIND: kind,
         ISOLATED_BY_NEW: Known(by_new, _SOURCE) if by_new and not found else Absent(_SOURCE),
     }
+
+
+def isolated_torch(
+    combined: Combined, elsewhere: Collection[str], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return which torch packages ask for as they are built in isolation, where they see none."""
+    found: dict[str, str] = {}
+    for name in ASKING_SETUPS:
+        planned = combined.packages.get(name)
+        if planned is None or not (planned.version and planned.is_isolated and planned.is_sure):
+            continue
+        if planned.open or planned.url or is_conda(planned) or name in elsewhere:
+            continue
+        keys = {"package": Known(name, "asked"), "version": Known(planned.version, "asked")}
+        torch = matrix.find("sdist-torch", keys).cell("torch")
+        if isinstance(torch, Known):
+            found[name] = str(torch.value)
+    return {ISOLATED_TORCH: Known(found, _SOURCE) if found else Absent(_SOURCE)}
 
 
 def _is_built(planned: Planned, elsewhere: Collection[str], matrix: Matrix) -> bool:

@@ -10,7 +10,7 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import distribution, index_setting, is_version
 from fadoctor.sources.manifests.merged import merged
 from fadoctor.sources.manifests.pixi_toml import chosen_environment
-from fadoctor.sources.manifests.planned import Requirement
+from fadoctor.sources.manifests.planned import UNASKED, Requirement
 from fadoctor.sources.manifests.requirement_text import file_of
 from fadoctor.sources.manifests.unread_lines import without_unread
 from fadoctor.sources.manifests.yaml_tree import read_yaml
@@ -45,7 +45,7 @@ def read(source: Source) -> Manifest:
         if node is not default:
             option = "" if name == "default" else f"; --group {name} takes it"
             line = tree.place(node).line
-            draft.note(line, f"the environment {name} is not asked for{option}")
+            draft.note(line, f"the environment {name}{UNASKED}{option}")
     records = _records(tree)
     names = CondaNames()
     draft.indexes += [index_setting(tree, each) for each in tree.items(default, "indexes")]

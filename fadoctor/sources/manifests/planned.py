@@ -45,6 +45,15 @@ def speaks_of_image(note: str) -> bool:
     return is_unsaid or (_WHICH in note and note.endswith(_OPEN))
 
 
+UNASKED = " is not asked for"
+"""In the note on an extra, a group or an environment whose packages nobody asks for."""
+
+
+def speaks_of_unasked(note: str) -> bool:
+    """Return whether a note is one on packages that are installed only where somebody asks."""
+    return UNASKED in note
+
+
 _UNFOLLOWED = (" not followed: ", " is not read", "the contents of ", ": there is no ",
                " was not fetched", ", so not followed")  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import distribution, exactly, marker, specifier
-from fadoctor.sources.manifests.planned import Requirement, Setting
+from fadoctor.sources.manifests.planned import UNASKED, Requirement, Setting
 from fadoctor.sources.manifests.poetry_lock import wheels
 from fadoctor.sources.probes.metadata import clean_url
 from fadoctor.syntax.toml_tree import read_toml
@@ -48,7 +48,7 @@ def read(source: Source) -> Manifest:
     for extra in tree.items(tree.root, "extras"):
         if (said := tree.as_text(extra)) not in members["extras"]:
             line = tree.place(extra).line
-            draft.note(line, f"the extra {said} is not asked for; --extra {said} takes it")
+            draft.note(line, f"the extra {said}{UNASKED}; --extra {said} takes it")
     return draft.manifest()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.model.packages import SETUPS, TORCH
+from fadoctor.model.packages import ASKING_SETUPS, SETUPS, TORCH
 from fadoctor.sources.manifests.entries import (
     address,
     all_of,
@@ -15,7 +15,7 @@ from fadoctor.sources.manifests.entries import (
     pep508,
     repository,
 )
-from fadoctor.sources.manifests.index_releases import build_of_index, companions
+from fadoctor.sources.manifests.index_releases import build_of_index, companions, index_of_backend
 from fadoctor.sources.manifests.marker_text import opposite
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -49,7 +49,7 @@ def built_apart(tree: ManifestTree) -> set[str]:
     if _is_set(tree, uv, "no-build-isolation") or (
         pip and _is_set(tree, pip, "no-build-isolation")
     ):
-        return set(SETUPS)
+        return {*SETUPS, *ASKING_SETUPS}
     found = {
         normalise_name(tree.as_text(item))
         for keys in (("no-build-isolation-package",), ("pip", "no-build-isolation-package"))
@@ -65,6 +65,7 @@ def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     if "dev" in uv_groups(tree):
         draft.requirements += [pep508(tree, item) for item in tree.items(uv, "dev-dependencies")]
     indexes = _indexes(draft, tree, uv)
+    backend = _backend(tree, uv)
     draft.constraints += [pep508(tree, item) for item in tree.items(uv, "constraint-dependencies")]
     _overrides(draft, tree, uv)
     sources = {normalise_name(name): node for name, node in tree.table(uv, "sources").items()}
@@ -74,7 +75,7 @@ def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
         found += (
             _sourced(draft, tree, each, source, indexes)
             if source is not None
-            else [_of_the_first(each, draft)]
+            else [_of_backend(each, backend) or _of_the_first(each, draft)]
         )
     draft.requirements = found
 
@@ -93,13 +94,31 @@ def _indexes(draft: Draft, tree: ManifestTree, uv: Node) -> dict[str, str]:
             default.append(setting)
         elif not _is_set(tree, item, "explicit"):
             draft.indexes.append(setting)
-    draft.indexes += [index_setting(tree, item) for item in tree.items(uv, "extra-index-url")]
-    _find_links(draft, tree, uv)
+    pip = tree.find(uv, "pip")
+    for table in (uv, pip) if pip else (uv,):
+        more = tree.items(table, "extra-index-url")
+        draft.indexes += [index_setting(tree, item) for item in more]
+        _find_links(draft, tree, table)
     draft.indexes += default
-    plain = tree.find(uv, "index-url")
-    if plain is not None:
-        draft.indexes.append(index_setting(tree, plain))
+    for table in (uv, pip) if pip else (uv,):
+        plain = tree.find(table, "index-url")
+        if plain is not None:
+            draft.indexes.append(index_setting(tree, plain))
     return named
+
+
+def _backend(tree: ManifestTree, uv: Node) -> str:
+    """Return the index of the build of torch that commands of ``uv pip`` take, "" for none."""
+    pip = tree.find(uv, "pip")
+    return index_of_backend().get(tree.text(pip, "torch-backend"), "") if pip else ""
+
+
+def _of_backend(wish: Requirement, index: str) -> Requirement | None:
+    """Return a wish for torch with the index of the build that is named for all projects."""
+    is_torch = wish.name in (TORCH, *companions()) and not (wish.url or wish.index)
+    if not (index and is_torch):
+        return None
+    return msgspec.structs.replace(wish, index=index, is_only_index=True)
 
 
 def _of_the_first(wish: Requirement, draft: Draft) -> Requirement:

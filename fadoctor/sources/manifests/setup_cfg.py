@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.entries import is_specifier
 from fadoctor.sources.manifests.ini_values import ini_values
-from fadoctor.sources.manifests.planned import Setting
+from fadoctor.sources.manifests.planned import UNASKED, Setting
 from fadoctor.sources.manifests.requirement_text import read_requirement, without_remark
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read(source: Source) -> Manifest:
             raise source.error(f"more than {_LIMIT:,} requirements", line=each.place.line)
     for extra, names in others.items():
         shown = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
-        told = f"the extra {extra} is not asked for by default: {shown}; --extra {extra} takes it"
+        told = f"the extra {extra}{UNASKED} by default: {shown}; --extra {extra} takes it"
         draft.note(lines[extra], told)
     return draft.manifest()
 

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, Unknown, printable
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, printable
 from fadoctor.model.packages import NUMPY, package_of
+from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -53,6 +54,37 @@ def bounded_facts(
             words = planned.specifier.removeprefix("==") if ends else ""
             found[name] = Unknown(printable(reason), printable(planned.source), ends, words)
     return found
+
+
+def brought(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> tuple[dict[str, str], dict[str, Fact]]:
+    """Return what no file names and a pinned package surely brings, and why each is not known.
+
+    Distribution -> what the files bound it by. Only of those whose own table of releases
+    says so, and where nothing may be there before.
+    """
+    if combined.is_complete or combined.image or any(map(speaks_of_image, combined.notes)):
+        return {}, {}
+    releases = _helper_releases(matrix)
+    who = _Bounding(combined, facts, matrix, releases)
+    found: dict[str, str] = {}
+    for planned in combined.packages.values():
+        if not planned.version or is_conda(planned) or who.how(planned.name) != BY_TABLES:
+            continue
+        requires = facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
+        for name, specifier in fact_mapping(requires).items():
+            if name in releases and name not in combined.packages and not has_end(specifier):
+                found[name] = combined.bounds.get(name, "")
+    others = list(who.names()) if found else []
+    reason = "an installer decides: {}{}, and {} may bound it"
+    return found, {
+        f"{package_of(name)}.version": Unknown(
+            printable(reason.format(name, text, ", ".join(others[:_SHOWN]))), "it comes along"
+        )
+        for name, text in found.items()
+        if others
+    }
 
 
 def _ends(specifier: str) -> tuple[str, ...]:

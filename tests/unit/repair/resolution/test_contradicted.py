@@ -147,13 +147,21 @@ def test_only_what_an_index_has_is_picked(tmp_path: Path) -> None:
         # NumPy has a table of its own
         ("verl==0.6.1\nnumpy==2.2.6\n", {"numpy": "1.26.4"}),
         # no table lists the releases of openai: a newer vLLM was chosen, to have its openai
-        ("vllm==0.11.0\nopenai==1.50.0\n", {"openai": ">=1.99.1"}),
+        ("vllm==0.11.0\nopenai==1.50.0\ntransformers==4.57.1\n", {"openai": ">=1.99.1"}),
         # an extra pins it, and the release is in no table
         ("sglang[srt]==0.4.9.post2\nsgl-kernel==0.1.2.post1\n", {"sgl-kernel": "0.2.5"}),
+        # an extra that does not pin it
+        ("sglang[blackwell]==0.4.6.post4\nsgl-kernel==0.1.3\ntorch==2.6.0\n", {}),
         # a line that bounds it, of the major version that the line is about
         ("trl==0.24.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
         # vLLM moved to another release, which requires the same
         ("vllm==0.11.0\ntransformers<4.50\n", {"transformers": "4.57.6"}),
+        # a later release that no other line refuses
+        (
+            "torch==2.6.0\ndeepspeed==0.14.2\npydantic==1.10.13\n",
+            {"deepspeed": "0.14.5"},
+        ),
+        ("torch==2.6.0\ndeepspeed==0.14.2\npydantic==2.9.2\n", {"deepspeed": "0.19.8"}),
         ("datasets==3.2.0\nfsspec>=2025.1\n", {"fsspec": "<=2024.9.0,>=2023.1.0"}),
         # what it compares at import
         (

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.repair.resolution.left_open import open_notes
-from tests.unit.repair.plan.problems import session
+from fadoctor.repair.resolution.judge import plan_base
+from fadoctor.repair.resolution.left_open import open_bounds, open_notes
+from tests.unit.repair.plan.problems import plan, session
+from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import on
 
 if TYPE_CHECKING:
@@ -30,3 +32,45 @@ def test_what_the_newest_release_would_break_is_said(tmp_path: Path, text: str, 
     notes = list(open_notes(here, session().knowledge))
     assert [asked] * bool(asked) == [each.partition("Ask for ")[2].split(" ")[0] for each in notes]
     assert all(each.startswith("an installer decides which transformers") for each in notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"vllm==0.8.5\ntransformers>=4.51\n{UNREAD}", ["transformers>=4.51,<5"]),
+        (f"vllm==0.8.5\n{UNREAD}", ["transformers<5"]),  # no file names it, and vLLM brings it
+        (f"vllm==0.8.5\ntransformers>=4.51,<5\n{UNREAD}", []),
+        (f"vllm==0.19.0\n{UNREAD}", []),  # its metadata bound it
+        ("vllm==0.8.5\n", []),  # that is decided, and planned for
+    ],
+)
+def test_a_bound_keeps_what_fails_away(tmp_path: Path, text: str, asked: list[str]) -> None:
+    here = on(tmp_path, text, "H100", "550.54.15")
+    found = list(open_bounds(here, session().knowledge))
+    assert [each.requirement for each in found] == asked
+
+
+@pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("vllm==0.8.5\n", "4.52.4"),
+        ("vllm==0.8.5\n--constraint more.txt\n", None),
+        ("vllm==0.19.0\n", None),
+        ("vllm==0.8.5\ntransformers==4.51.3\n", None),
+    ],
+)
+def test_what_a_pinned_server_brings_is_judged(
+    tmp_path: Path, text: str, comes: str | None
+) -> None:
+    """Alone, vLLM 0.8.5 brings the newest transformers, with which it does not start."""
+    (tmp_path / "0").mkdir(exist_ok=True)
+    (tmp_path / "0" / "more.txt").write_text("transformers<4.53\n", "utf-8")
+    here = on(tmp_path, text, "H100", "550.54.15")
+    assert changed(plan(plan_base(here, session().knowledge))).get("transformers") == comes
+
+
+def test_a_range_goes_with_who_asks_for_it(tmp_path: Path) -> None:
+    """A newer vLLM was planned beside a bound that it refuses, so that no line was written."""
+    here = on(tmp_path, "vllm==0.9.2\ntransformers\ntrl\n", "H100", "570.133.20")
+    moved = changed(plan(plan_base(here, session().knowledge)))
+    assert moved == {"transformers": "4.53.3", "trl": "0.15.2"}

@@ -239,3 +239,39 @@ def test_a_whole_list_lacks_what_its_packages_require_of_the_stack(
     found = set(told.value) if isinstance(told, Known) else set()  # type: ignore[arg-type] # names
     apart = {"triton-windows", "accelerate", "peft"} if asker == "unsloth" else found
     assert found & apart == missing
+
+
+@pytest.mark.parametrize(
+    ("named", "is_absent"),
+    [
+        ("AMD Radeon RX 7900 XTX (gfx1100)", True),
+        ("NVIDIA A100", False),
+        ("AMD Radeon RX 7900 XTX (gfx1100)\nNvidia driver version: 550.54.15", False),
+        ("", False),
+    ],
+)
+def test_beside_amds_gpus_alone_there_is_no_driver_of_nvidia(
+    *, named: str, is_absent: bool
+) -> None:
+    """A torch for CUDA on such a card was no error, as a driver might have been there."""
+    found = read_text(f"GPU: {named}\n{LIST.format('2.9.1')}".encode(), "paste", shipped())
+    assert isinstance(found.fact("driver.version"), Absent) is is_absent
+
+
+@pytest.mark.parametrize(
+    ("platform", "version", "is_there"),
+    [
+        ("linux_x86_64", "0.0.32.post2", True),
+        ("win_amd64", "0.0.32.post2", True),
+        ("win_amd64", "0.0.31", False),  # a wheel without any kernels
+        ("linux_x86_64", "0.0.32+abc", False),
+        ("linux_aarch64", "0.0.32.post2", False),
+    ],
+)
+def test_a_wheel_of_xformers_has_its_kernels(
+    *, platform: str, version: str, is_there: bool
+) -> None:
+    """What it does on Blackwell was left open of every list."""
+    text = LIST.format("2.8.0") + f"xformers {version}\nPython version: 3.11.9\n"
+    found = read_text(text.encode(), "paste", shipped(), machine=assumed_machine(platform))
+    assert isinstance(found.fact("xformers.extension"), Known) is is_there

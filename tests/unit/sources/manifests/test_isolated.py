@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
+from fadoctor.model.fact import Absent, Known
+from fadoctor.sources.manifests.isolated import (
+    ISOLATED,
+    ISOLATED_BY_NEW,
+    ISOLATED_KIND,
+    ISOLATED_TORCH,
+)
 from tests.unit.sources.manifests.test_contradicted import of_file
 from tests.unit.sources.manifests.test_environment import OFFICIAL, value
 
@@ -219,3 +225,27 @@ def test_a_lock_of_pdm_heeds_its_settings(tmp_path: Path) -> None:
     (tmp_path / "pdm.toml").write_text("build_isolation = false\n")
     text = LOCKED.format('groups = ["default"]\n')
     assert value(of_file(tmp_path, "pdm.lock", text), ISOLATED) == {}
+
+
+AXOLOTL = PROJECT.replace("flash-attn==2.7.4.post1", "axolotl==0.10.0")
+APART = "[tool.uv]\nno-build-isolation-package = ['axolotl']\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("pyproject.toml", AXOLOTL, {"axolotl": "==2.6.0"}),
+        ("requirements.txt", "torch==2.8.0\naxolotl==0.16.1\n", {"axolotl": "==2.8.0"}),
+        ("pyproject.toml", AXOLOTL + APART, None),
+        ("requirements.txt", "torch==2.8.0\naxolotl==0.17.0\n", None),  # a wheel
+        ("requirements.txt", "torch==2.8.0\naxolotl>=0.10\n", None),
+        ("requirements.txt", PINS, None),
+    ],
+)
+def test_a_setup_asks_for_a_torch_of_its_own(
+    tmp_path: Path, name: str, text: str, found: dict[str, str] | None
+) -> None:
+    facts = of_file(tmp_path, name, text).facts
+    fact = facts[ISOLATED_TORCH]
+    assert (fact.value if isinstance(fact, Known) else None) == found
+    assert isinstance(facts[ISOLATED_KIND], Absent) or "flash-attn" in text

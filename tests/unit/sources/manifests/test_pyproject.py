@@ -153,3 +153,36 @@ def test_dynamic_dependencies_are_noted_where_nothing_else_says_them() -> None:
 def test_it_is_known_by_its_name() -> None:
     assert recognises("pyproject.toml", "")
     assert not recognises("other.toml", "[project]")
+
+
+PROJECT = "[project]\nname = 'x'\nversion = '0'\ndependencies = ['torch==2.6.0', 'peft']\n"
+
+
+PYTORCH = "https://download.pytorch.org/whl/"
+NAMED = (
+    "[tool.uv.sources]\ntorch = {index = 'a'}\n[[tool.uv.index]]\nname = 'a'\n"
+    "url = 'https://download.pytorch.org/whl/cu126'\nexplicit = true\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "build", "only"),
+    [
+        ("[tool.uv.pip]\ntorch-backend = 'cu118'\n", "cu118", True),
+        ("[tool.uv.pip]\ntorch-backend = 'auto'\n", "", False),
+        (f"{NAMED}[tool.uv.pip]\ntorch-backend = 'cu118'\n", "cu126", True),
+        (f"[tool.uv.pip]\nextra-index-url = ['{PYTORCH}cu124']\n", "cu124", True),
+    ],
+)
+def test_what_uv_pip_is_told_counts(*, settings: str, build: str, only: bool) -> None:
+    found = by_name(read(given(PROJECT + settings)))
+    index = f"{PYTORCH}{build}" if build else ""
+    assert (found["torch"].index, found["torch"].is_only_index) == (index, only)
+    assert not found["peft"].index
+
+
+def test_isolation_is_off_for_all_that_ask_for_torch() -> None:
+    project = PROJECT.replace("peft", "axolotl==0.10.0")
+    assert by_name(read(given(project)))["axolotl"].is_isolated
+    off = read(given(f"{project}[tool.uv]\nno-build-isolation = true\n"))
+    assert not by_name(off)["axolotl"].is_isolated

@@ -1,0 +1,35 @@
+"""What a text complains of and no fact decides: what helps is named, and no plan calls it done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.judging.diagnose import Prognosis
+    from fadoctor.model.finding import Finding
+
+
+def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
+    """Return the errors that a text shows by its words alone, with what may end each.
+
+    What the facts decide is judged by them, before and after.
+    """
+    decided = {finding.rule_id for finding in before.assessment.findings}
+    return tuple(
+        finding
+        for finding in before.shown
+        if finding.severity is Severity.ERROR and finding.rule_id not in decided
+    )
+
+
+def complaint_notes(complaints: Iterable[Finding]) -> Iterable[str]:
+    """Say that nothing proves of steps that they end what the text shows."""
+    for each in complaints:
+        yield (
+            f'the text shows "{each.title}", and no fact tells whether the steps end that: '
+            "`fadoctor check` names what else helps"
+        )
