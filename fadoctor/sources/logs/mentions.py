@@ -188,11 +188,9 @@ _PLAIN = (
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
 # with CUDA capability sm_120 | [TRT-LLM] [I] Compute capability: (7, 5)
-# Device 0: Tesla P40, compute capability 6.1, VMM: yes | device="Tesla P40" cc=610 archs=
 _CAPABILITY = compiled(
-    r"(?:with CUDA capability sm_|^\W{0,4}Device 0: [\w .()/-]{4,60}, compute capability "
-    r"|\[TRT-LLM\] \[I\] Compute capability: \(| cc=)"
-    r"(?P<major>\d{1,2})(?:, |\.)?(?P<minor>\d)(?:\b|(?=0 archs=))"
+    r"(?:with CUDA capability sm_|\[TRT-LLM\] \[I\] Compute capability: \()"
+    r"(?P<major>\d{1,2})(?:, )?(?P<minor>\d)\b"
 )
 
 # The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).
