@@ -14,6 +14,8 @@ from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.messages import Failure, Raised
@@ -49,6 +51,12 @@ _CHANGE = compiled(
     r" (?:the|this|an?|these) (?:\w{1,12} ){0,2}"
     r"(?:errors?|crash(?:es)?|issues?|exceptions?|failures?)\b"
 )
+# This PR improves | ## Summary of this change; beside: Before: | After:
+_OF_A_CHANGE = compiled(
+    r"(?i)\bthis (?:pr|pull request|merge request|patch|commit|change(?:set)?)\b"
+    r" (?:\w{1,12} )?(?:improves?|makes?|adds?|replaces?|rewords?|clarifies|turns?|changes?)\b"
+)
+_COMPARED = compiled(r"(?i)[^\w\n]{0,6}(?:before|after|old|new)(?: \w{1,12}){0,3}\W{0,6}$")
 # but it does not | I still get | how can I
 _YET = compiled(
     r"(?i)\b(?:still|not (?:help|work|solve|fix)|how (?:can|do|to)|(?:i|we) tried|didn't|doesn't"
@@ -98,7 +106,8 @@ def _judged(cause: Cause, lines: list[Line], numbers: list[int], final: int) -> 
     first, end = cause.lines[0].number, cause.lines[-1].number
     own = lines[bisect_left(numbers, first) : bisect_right(numbers, end)]
     above = lines[bisect_left(numbers, first - INTRODUCED) : bisect_left(numbers, first)]
-    if _is_only_told(own) or _repairs(above, lines[bisect_right(numbers, end) :]):
+    below = lines[bisect_right(numbers, end) :]
+    if _is_only_told(own) or _repairs(above, below) or _compares(lines, above, below):
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     if final <= end:
         return cause
@@ -114,6 +123,22 @@ def _repairs(above: list[Line], below: list[Line]) -> bool:
     """Return whether a change is described that repairs the error, and nobody says otherwise."""
     told = [line for line in above if _CHANGE.search(line.text)]
     return bool(told) and not any(_YET.search(line.text) for line in (*told, *below[:BELOW]))
+
+
+def _compares(lines: list[Line], above: list[Line], below: list[Line]) -> bool:
+    """Return whether a change is described that words an error in another way."""
+    return (
+        any(_COMPARED.match(line.text) for line in above)
+        and words_anew(lines)
+        and not any(_YET.search(line.text) for line in below[:BELOW])
+    )
+
+
+def words_anew(lines: Sequence[Line]) -> bool:
+    """Return whether a text describes a change by what is there before and after it."""
+    return any(_OF_A_CHANGE.search(line.text) for line in lines) and any(
+        _COMPARED.match(line.text) for line in lines
+    )
 
 
 def _is_only_told(own: list[Line]) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.named_packages import packages_at_work
-from fadoctor.judging.explain.solved_errors import is_over
+from fadoctor.judging.explain.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.rule import rules_by_id
@@ -122,7 +122,9 @@ class _Text:
 
 def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told."""
-    if not lines or len(lines) > LINES_LIMIT or _is_success(lines):
+    if not lines or len(lines) > LINES_LIMIT:
+        return None
+    if _is_success(lines) or words_anew(lines):
         return None
     text = _Text(lines, _words(knowledge), facts.reported)
     is_of_others = _is_of_others(lines)

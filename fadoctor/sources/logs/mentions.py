@@ -170,7 +170,11 @@ _PLAIN = (
 )
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
-_CAPABILITY = compiled(r"with CUDA capability sm_(?P<major>\d{1,2})(?P<minor>\d)\b")
+# with CUDA capability sm_120 | [TRT-LLM] [I] Compute capability: (7, 5)
+_CAPABILITY = compiled(
+    r"(?:with CUDA capability sm_|\[TRT-LLM\] \[I\] Compute capability: \()"
+    r"(?P<major>\d{1,2})(?:, )?(?P<minor>\d)\b"
+)
 
 # The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4).
 # Installed CUDA version 10.1 does not match the version torch was compiled with 11.7

@@ -47,6 +47,8 @@ PACKAGES = (
     Package("auto-gptq", "auto_gptq", "0.5.0"),
     Package("autoawq", "awq", "0.1.8"),
     Package("gptqmodel", "gptqmodel", "1.0.1"),
+    Package("exllamav2", "exllamav2", "0.0.4", asks=False),
+    Package("exllamav3", "exllamav3", "0.0.1", asks=False),
     Package("quack-kernels", "quack", "0.1.0"),
     Package("triton", "triton", "2.1.0", asks=False),
     Package("torch", "torch", "2.1.0"),

@@ -43,6 +43,8 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
         f"{DTYPE}\nI fixed the tokenizer since.",
         f"{DTYPE} A flag can be used to override this check.\nKeyError: 'a'",
         f"They say this should fix the error, but I still get\n{AMPERE}",
+        f"This commit improves speed, it says. Before:\n{DTYPE}",
+        f"This PR makes it worse.\nAfter:\n{DTYPE}\nHow can I go back?",
         f"This should fix the error:\n{DTYPE}\nIt still does not run.",
     ],
 )
@@ -57,6 +59,8 @@ def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: st
         'If you see "nvcc was not found" while flash-attn is built, install the toolkit.',
         'flash-attn 2.8.3 fixes "undefined symbol" beside torch 2.7.',
         f"Ask for the GPU first\n\nThis should solve the error\n\n```\n{AMPERE}\n```\n",
+        f"This patch rewords what is raised.\n\nBefore:\n```\n{AMPERE}\n```\nAfter:\nraise Refused",
+        "This commit improves messages.\n\nAfter:\nRTX 5090 is not supported by CUDA 12.1.",
         f"This PR fixes the following crash on a V100:\n\n{AMPERE}\n\nby the use of sdpa.",
     ],
 )

@@ -104,6 +104,7 @@ LINES = [
     ("a Tesla T4 in the cloud", {"gpu[0].compute_capability": "7.5"}),
     ("The T4 page of the book", {"gpu[0].name": None}),
     ("Your Tesla P40 GPU has compute capability 6.1.", {"gpu[0].compute_capability": "6.1"}),
+    ("[TRT-LLM] [I] Compute capability: (7, 5)", {"gpu[0].compute_capability": "7.5"}),
     ("NVIDIA Foo with CUDA capability sm_120 is not compatible with the current PyTorch",
      {"gpu[0].compute_capability": "12.0"}),
     ("The NVIDIA driver on your system is too old (found version 12040).",
