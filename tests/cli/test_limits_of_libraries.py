@@ -75,8 +75,8 @@ def test_a_manifest_is_refused_in_our_words(run: Run, tmp_path: Path, name: str)
 def test_a_script_that_some_pythons_read(run: Run, tmp_path: Path, text: str, words: str) -> None:
     """Those that refuse the digits say how their limit is moved, which helps nobody here.
 
-    The names are few enough for a slow machine: its child must not reach the limit of processor time
-    before that of the depth.
+    The names are few enough for a slow machine: the child must not reach its limit of processor
+    time before that of the depth.
     """
     (tmp_path / "train.py").write_text(text)
     result = run(*ON_A_GPU, "--config", str(tmp_path / "train.py"))

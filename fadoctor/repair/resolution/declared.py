@@ -11,7 +11,7 @@ from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
@@ -32,7 +32,7 @@ def _name_of(requirement: str) -> str:
 class Declared:
     """What tables say that releases declare; it keeps what it has looked up."""
 
-    def __init__(self, matrix: Matrix, unasked: Collection[str] = ()) -> None:
+    def __init__(self, matrix: Matrix, unasked: Iterable[str] = ()) -> None:
         """Take the matrix, and those that require the stack in extras that nobody asked for."""
         self._matrix = matrix
         self._unasked = frozenset(unasked)

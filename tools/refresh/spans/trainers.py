@@ -79,6 +79,8 @@ def _bound(node: ast.ClassDef) -> Iterator[str]:
         match each:
             case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Store()):
                 yield each.attr
+            case _:
+                pass
 
 
 def read_configs(wheel: Wheel) -> Held:
