@@ -71,6 +71,8 @@ PLANNED||The packages of which plans know the releases, beside torch, triton and
     flash-attn.
 SETUPS||Distribution of which PyPI has sources alone, which are compiled for the torch that is
     there -> the table of what its setup imports.
+ASKING_SETUPS||Distributions whose setup asks for the torch that it sees: table ``sdist-torch`` has
+    the rest.
 NOT_ON_PYTORCH||What PyTorch's own index does not serve, so that it counts for nothing there.
 OWN_PYTHON_RULE||Distributions of whose wheels' Python another rule speaks.
 TRAINERS||Packages of training, the one first whose settings people write.
@@ -96,7 +98,8 @@ def written(rules: Path) -> str:
     rows, backends = (_rows(rules, table) for table in ("packages", "backends"))
     packages = [row for row in rows if row["role"] != "companion"]
     values = _names(rows, packages) | _plans(packages, rows) | _releases(packages)
-    values |= _installing(packages) | _answers(packages, rows) | _backends(backends)
+    asking = dict.fromkeys(str(row["package"]) for row in _rows(rules, "sdist-torch"))
+    values |= {"ASKING_SETUPS": tuple(asking)} | _installing(packages) | _answers(packages, rows) | _backends(backends)
     said = [" ".join(line.split()) for line in _ROWS.replace("\n    ", " ").strip().splitlines()]
     found = [*_cases(rows)]
     for name, annotation, meaning in (line.split("|") for line in said):

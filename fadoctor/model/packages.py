@@ -244,6 +244,9 @@ SETUPS = {"flash-attn": "flash-attn-build"}
 -> the table of what its setup imports.
 """
 
+ASKING_SETUPS = ("axolotl",)
+"""Distributions whose setup asks for the torch that it sees: table ``sdist-torch`` has the rest."""
+
 NOT_ON_PYTORCH = ("flash-attn",)
 """What PyTorch's own index does not serve, so that it counts for nothing there."""
 
