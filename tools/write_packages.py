@@ -99,7 +99,12 @@ def written(rules: Path) -> str:
     packages = [row for row in rows if row["role"] != "companion"]
     values = _names(rows, packages) | _plans(packages, rows) | _releases(packages)
     asking = dict.fromkeys(str(row["package"]) for row in _rows(rules, "sdist-torch"))
-    values |= {"ASKING_SETUPS": tuple(asking)} | _installing(packages) | _answers(packages, rows) | _backends(backends)
+    values |= (
+        {"ASKING_SETUPS": tuple(asking)}
+        | _installing(packages)
+        | _answers(packages, rows)
+        | _backends(backends)
+    )
     said = [" ".join(line.split()) for line in _ROWS.replace("\n    ", " ").strip().splitlines()]
     found = [*_cases(rows)]
     for name, annotation, meaning in (line.split("|") for line in said):
