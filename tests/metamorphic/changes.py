@@ -28,7 +28,7 @@ PROSE = re.compile(r"(?<!\S)[a-z]{2,20}(?!\S)")
 SENSE = frozenset({"not", "no", "cannot", "without", "never"})
 """Words without which a line says the opposite: these are not dropped."""
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/][^\s\"']{1,200}")
+_WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/][^\s\"']{1,200}")
 WIDTH = 120
 
 

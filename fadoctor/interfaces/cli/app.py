@@ -157,7 +157,9 @@ def _propose_format(error: Exception) -> None:
 
 
 def _is_out_of_room(error: Exception) -> bool:
-    """Return whether the loader found no room for a module of Python's own."""
+    """Return whether the loader, or code in C, found no room and raised no MemoryError."""
+    if isinstance(error, SystemError):
+        return "error return without exception set" in str(error)
     return isinstance(error, ImportError) and "failed to map segment" in str(error)
 
 
