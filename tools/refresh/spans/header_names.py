@@ -79,19 +79,19 @@ class Reader:
     def names(self, sources: WheelSources) -> HeaderNames:
         """Return what the headers of one wheel name and declare."""
         marks = sources.marks
-        paths = [path for path in marks if headers_in([path]) and not _INNER.search(path)]
+        outer = (path for path in marks if not _INNER.search(path))
+        paths = {path: header for path in outer for header in headers_in([path])}
         new = [path for path in paths if marks[path] not in self._known]
         for path, raw in sources.read_raw(new).items():
             self._known[marks[path]] = names_in(raw.decode("utf-8", "replace"))
-        found = [self._known[marks[path]] for path in paths]
+        found = [(header, *self._known[marks[path]]) for path, header in paths.items()]
         return HeaderNames(
-            frozenset().union(*(named for named, _ in found)),
-            frozenset().union(*(self._known[marks[path]][1] for path in paths if _is_meant(path))),
+            frozenset().union(*(named for _, named, _ in found)),
+            frozenset().union(*(declared for header, _, declared in found if _is_meant(header))),
         )
 
 
-def _is_meant(path: str) -> bool:
-    [header] = headers_in([path])
+def _is_meant(header: str) -> bool:
     return _FOR_EXTENSIONS.fullmatch(header) is not None and not _GENERATED.fullmatch(header)
 
 

@@ -10,7 +10,7 @@ from tools.refresh.names.archive import WheelSources, open_sources
 from tools.refresh.spans import functions, header_names, headers, options, trainers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from packaging.version import Version
@@ -63,9 +63,7 @@ def _of_servers(index: Index, unread: list[str]) -> Rows:
     rows: list[str] = []
     for server in options.SERVERS:
         had: dict[Version, frozenset[str]] = {}
-        for version, release in sorted(index.releases(server.name).items()):
-            if version < server.oldest or version.is_prerelease:
-                continue
+        for version, release in _since(index, server.name, server.oldest):
             read = partial(options.options_of, server, version)
             wheels = release.wheels("x86_64") or release.wheels()
             if (found := _read(index, wheels, read, unread)) is not None:
@@ -125,9 +123,7 @@ def _of_trainers(index: Index, unread: list[str]) -> Rows:
     held: dict[str, dict[Version, trainers.Held]] = {}
     for package, read in readers.items():
         held[package] = {}
-        for version, release in sorted(index.releases(package).items()):
-            if version < trainers.OLDEST[package] or version.is_prerelease:
-                continue
+        for version, release in _since(index, package, trainers.OLDEST[package]):
             if (found := _read(index, release.wheels(), read, unread)) is not None:
                 held[package][version] = found
     if not all(held.values()):
@@ -137,6 +133,13 @@ def _of_trainers(index: Index, unread: list[str]) -> Rows:
         trainers.NAMES: trainers.name_rows(held["transformers"]),
         trainers.FIELDS: trainers.field_rows(held["trl"], held["transformers"]),
     }
+
+
+def _since(index: Index, package: str, oldest: Version) -> Iterator[tuple[Version, Release]]:
+    """Yield the releases of a package from one on, oldest first; previews left out."""
+    for version, release in sorted(index.releases(package).items()):
+        if version >= oldest and not version.is_prerelease:
+            yield version, release
 
 
 def _read(
