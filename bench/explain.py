@@ -117,7 +117,8 @@ def _reported(pieces: list[bytes], size: int, knowledge: Knowledge) -> float:
 
 
 def _peak_mib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Return the peak without the pieces that the log is made of."""
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - PIECES * PIECE) / (1 << 20)
 
 
 def main() -> None:

@@ -78,6 +78,10 @@ class StepTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """Facts as they are after a setting, a system command or what is advised; null is Absent."""
 
 
+LOG_PATTERNS = ("tried", "logged", "also", "unlogged")
+"""The keys of a fix that are patterns of a log."""
+
+
 class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A fix before its placeholders are filled; offered where ``when`` holds."""
 
@@ -99,6 +103,9 @@ class FixTemplate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """More patterns of a log: offered only where a line holds one of these as well."""
     unlogged: tuple[str, ...] = ()
     """Patterns of a log: not offered where a line of one holds one of them."""
+    words: dict[str, tuple[tuple[str, ...], ...]] = {}
+    """For each of these four lists what the compiler works out: the words, in small letters, one
+    of which is in every line that a pattern matches; no words where that is not known."""
     otherwise: bool = False
     """Whether it is offered only where nothing else is proved: then it goes before questions."""
     wheel: str = ""
@@ -161,6 +168,8 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     confidence: Confidence | None = None
     width: int = 0
     """Longest match in characters, which the compiler works out; 0 where it is not known."""
+    needs: tuple[tuple[str, ...], ...] = ()
+    """Words in small letters, which the compiler works out: a match needs one of each choice."""
 
 
 class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -80,9 +80,9 @@ class _Sorted:
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
-        wanted = filter(None, (template.logged, template.also))
-        is_said = all(holds_one(patterns, self._lines) for patterns in wanted)
-        if not is_said or holds_one(template.unlogged, self._lines):
+        wanted = (key for key in ("logged", "also") if getattr(template, key))
+        is_said = all(holds_one(template, key, self._lines) for key in wanted)
+        if not is_said or holds_one(template, "unlogged", self._lines):
             return
         truth = truth_of(self._scope, template)
         aside = aside_of(self._scope, template)

@@ -18,6 +18,7 @@ from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_arou
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom, kept_with
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,7 +86,6 @@ class Matcher:
         self._words = {
             each: max(each.split(), key=len, default="") for each in set(self._cores.values())
         }
-        self._compiled: dict[tuple[str, bool], re.Pattern[str]] = {}
 
     def with_facts(self, given: Given) -> Matcher:
         """Return one that asks other facts, and shares what was made of the symptoms."""
@@ -108,8 +108,13 @@ class Matcher:
         text = message[skipped:]
         folded = _folded(text) if retyped else text
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
-        for anchor, spots in self._standing(folded, retyped=retyped):
+        # A log repeats its words: each once is a third of it, or less.
+        words = " ".join(set(folded.split()))
+        small = _folded(words)
+        for anchor, spots in self._standing(folded, words, retyped=retyped):
             for place in self._places[anchor]:
+                if not _can_match(place.symptom, small):
+                    continue
                 found = self._look(place, text, spots, retyped=retyped)
                 if found is None:
                     continue
@@ -123,10 +128,8 @@ class Matcher:
         ranked = sorted(best.values(), key=lambda each: each[0])
         return _roots_first([(match, rule) for _, match, rule in ranked])
 
-    def _standing(self, text: str, *, retyped: bool) -> Iterator[tuple[str, list[int]]]:
-        """Yield the anchors that stand in a text, and where."""
-        # A log repeats its words: each once is a third of it, or less.
-        words = " ".join(set(text.split()))
+    def _standing(self, text: str, words: str, *, retyped: bool) -> Iterator[tuple[str, list[int]]]:
+        """Yield the anchors that stand in a text of these words, and where."""
         present = set()
         for core, word in self._words.items():
             folded = _folded(core) if retyped else core
@@ -147,7 +150,7 @@ class Matcher:
         symptom = place.symptom
 
         def regex(pattern: str) -> re.Pattern[str]:
-            return self._regex(pattern, retyped=retyped)
+            return compiled(pattern, re.IGNORECASE if retyped else 0)
 
         pattern = regex(symptom.pattern or re.escape(symptom.anchor))
         windows = _windows(spots, symptom.width) if symptom.width else [(0, len(text))]
@@ -173,12 +176,10 @@ class Matcher:
         condition = place.symptom.given
         return not condition or self._given(place.rule, condition)
 
-    def _regex(self, pattern: str, *, retyped: bool) -> re.Pattern[str]:
-        compiled = self._compiled.get((pattern, retyped))
-        if compiled is None:
-            compiled = re.compile(pattern, re.ASCII | (re.IGNORECASE if retyped else 0))
-            self._compiled[pattern, retyped] = compiled
-        return compiled
+
+def _can_match(symptom: Symptom, words: str) -> bool:
+    """Return whether the words of a text, in small letters, hold those that a symptom needs."""
+    return all(any(word in words for word in choice) for choice in symptom.needs)
 
 
 def _not_of_others(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_in
@@ -58,7 +59,7 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     By the patterns of the fix, or since each of its steps stands there as it would be typed.
     """
     lines = tuple(log)
-    if template.tried and holds_one(template.tried, _own(lines)):
+    if template.tried and holds_one(template, "tried", _own(lines)):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     if fix is not None and not does:
@@ -123,12 +124,26 @@ def _is_listed(item: str, log: Sequence[str]) -> bool:
     return bool(versions) and all(is_in(version, found["range"]) is True for version in versions)
 
 
-def holds_one(patterns: Sequence[str], log: Sequence[str]) -> bool:
-    """Return whether a line of a log holds one of some patterns."""
+def holds_one(template: FixTemplate, key: str, log: tuple[str, ...]) -> bool:
+    """Return whether a line of a log holds one of the patterns that a fix has under a key.
+
+    A pattern whose words the log lacks is not even compiled: that costs more than all lines.
+    """
+    patterns: tuple[str, ...] = getattr(template, key)
+    if not patterns:
+        return False
+    said = _words_of(log)
     return any(
-        any(map(re.compile(pattern, re.ASCII).search, log))  # in C: a log has thousands of lines
-        for pattern in patterns
+        (not needed or any(word in said for word in needed))
+        and any(map(compiled(pattern).search, log))  # in C: a log has thousands of lines
+        for pattern, needed in zip_longest(patterns, template.words.get(key, ()), fillvalue=())
     )
+
+
+@lru_cache(maxsize=4)
+def _words_of(log: tuple[str, ...]) -> str:
+    """Return each word of a log once, in small letters: logs repeat most of them."""
+    return " ".join({word for line in log for word in line.lower().split()})
 
 
 def plainly(text: str) -> str:

@@ -84,7 +84,7 @@ class _Text:
     def __init__(
         self,
         lines: tuple[Line, ...],
-        words: Mapping[str, re.Pattern[str]],
+        words: Mapping[str, str],
         reported: frozenset[int],
     ) -> None:
         self._lines, self._words, self._reported = lines, words, reported
@@ -96,12 +96,13 @@ class _Text:
     def holds(self, idea: str) -> bool:
         """Return whether an idea stands anywhere."""
         if idea not in self._held:
-            self._held[idea] = self._words[idea].search(self._whole) is not None
+            self._held[idea] = _idea(self._words[idea]).search(self._whole) is not None
         return self._held[idea]
 
     def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
         """Return the line whose sentence holds all of some ideas; `others` as in `_sentences`."""
-        if not all(map(self.holds, ideas)):
+        # Most ideas stand in no text: what is known to be missing saves compiling the others.
+        if not all(self._held.get(each, True) for each in ideas) or not all(map(self.holds, ideas)):
             return None
         common = frozenset.intersection(
             *(self._sentences_with(each, others=others) for each in ideas)
@@ -113,7 +114,7 @@ class _Text:
             found = _sentences(self._lines, self._reported, others=others)
             self._sentences[others] = tuple((line, text.lower()) for line, text in found)
         if (idea, others) not in self._places:
-            pattern = self._words[idea]
+            pattern = _idea(self._words[idea])
             self._places[idea, others] = frozenset(
                 at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
             )
@@ -138,10 +139,10 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
-        if not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
-            continue
         line = text.sentence_with(row.says, others=row.others)
-        if line is not None:
+        if line is None or not all(map(text.holds, row.beside)):
+            continue
+        if not any(map(text.holds, row.unless)):
             return line_cause(rules[row.rule], row.message, line)
     return None
 
@@ -207,9 +208,9 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
     return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
 
 
-def _words(knowledge: Knowledge) -> dict[str, re.Pattern[str]]:
+def _words(knowledge: Knowledge) -> dict[str, str]:
     rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
-    return {_text(row["name"]): _idea(_text(row["pattern"])) for row in rows}
+    return {_text(row["name"]): _text(row["pattern"]) for row in rows}
 
 
 def _idea(pattern: str) -> re.Pattern[str]:

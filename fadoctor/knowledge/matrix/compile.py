@@ -20,13 +20,14 @@ from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import PLACES, spell_out, words_in, words_of
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
+from fadoctor.knowledge.matrix.needed_words import needed_words
 from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.errors import RuleDataError
 from fadoctor.model.files import NotRegularError, read_bytes
 from fadoctor.model.packages import PACKAGES
-from fadoctor.model.rule import Cell, Knowledge, Rule, Table
+from fadoctor.model.rule import LOG_PATTERNS, Cell, Knowledge, Rule, Table
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend
 
@@ -163,6 +164,24 @@ def _width(symptom: dict[str, Any]) -> int:
     return longest_match(pattern) if pattern else len(anchor)
 
 
+def _needs(symptom: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return the choices of words that a match needs, beside its anchor."""
+    known = str(symptom.get("anchor")).lower()
+    patterns = [symptom.get("pattern"), *symptom.get("near", ()), *symptom.get("same_line", ())]
+    found = {needed_words(each, known) for each in patterns if isinstance(each, str)}
+    return sorted(found - {()})
+
+
+def _words_of_log(fix: dict[str, Any]) -> dict[str, list[tuple[str, ...]]]:
+    """Return for each list of patterns of a log the words that each of them needs."""
+    lists = {key: fix[key] for key in LOG_PATTERNS if isinstance(fix.get(key), list)}
+    found = {
+        key: [needed_words(each) if isinstance(each, str) else () for each in patterns]
+        for key, patterns in lists.items()
+    }
+    return {key: words for key, words in found.items() if any(words)}
+
+
 def _words(documents: dict[str, Document]) -> dict[str, str]:
     """Return the lists of words of a folder; what is wrong with their table is told with it."""
     found = [documents.get(f"matrix/{table}.yaml") for table in (WORDS, PLACES)]
@@ -184,12 +203,14 @@ def _rule(
         if missing := spell_out(symptom, words):
             raise document.error(("symptoms", index), _NO_WORDS.format(missing))
         symptom["width"] = _width(symptom)
+        symptom["needs"] = _needs(symptom)
     if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
         raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
     for number, fix in enumerate(_mappings(raw.get("fixes"))):
-        _listed(fix, {"tried", "logged", "also", "unlogged"})
+        _listed(fix, set(LOG_PATTERNS))
         if missing := spell_out(fix, words):
             raise document.error(("fixes", number), _NO_WORDS.format(missing))
+        fix["words"] = _words_of_log(fix)
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name}, Rule), cases

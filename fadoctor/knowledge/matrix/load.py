@@ -29,7 +29,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 3"
+FORM = "form 4"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
