@@ -78,10 +78,18 @@ def arguments_of(library: Library, wheel: Wheel) -> Arguments:
     """Return what the constructors of a release take."""
     found: Arguments = {}
     for path in filter(library.files.fullmatch, wheel.names):
-        for name, body in classes_of(wheel.text(path)).items():
-            if library.classes.fullmatch(name) and body.maker.names and not body.maker.is_open:
-                found[name] = body.maker.names
+        found |= constructors_in(library, wheel.text(path))
     return found
+
+
+def constructors_in(library: Library, source: str) -> Arguments:
+    """Return what the constructors in a source take."""
+    makers = {name: body.maker for name, body in classes_of(source).items()}
+    return {
+        name: maker.names
+        for name, maker in makers.items()
+        if library.classes.fullmatch(name) and maker.names and not maker.is_open
+    }
 
 
 def argument_rows(library: Library, had: Mapping[Version, Arguments]) -> list[str]:
