@@ -11,7 +11,15 @@ from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
-from tools.refresh.spans import functions, header_names, headers, options, tables, trainers
+from tools.refresh.spans import (
+    constructors,
+    functions,
+    header_names,
+    headers,
+    options,
+    tables,
+    trainers,
+)
 from tools.refresh.spans.span import Span, spans
 
 if TYPE_CHECKING:
@@ -41,6 +49,39 @@ def test_options_are_literals_and_fields() -> None:
     source = 'class MyEngineArgs:\n    max_len: int = 1\n    _own: int = 2\nadd("--api-key")\n'
     assert options.read_options(source, re.compile(r"\w+Args")) == {"max-len", "api-key"}
     assert options.read_options("def broken(:\n '--api-key'", re.compile(r"\w+")) == {"api-key"}
+
+
+CONSTRUCTORS = """
+class {name}:
+    def __init__(self, {arguments}):
+        pass
+class Open{name}:
+    def __init__(self, first, **rest):
+        pass
+"""
+
+
+def test_arguments_that_constructors_got_and_lost() -> None:
+    library = constructors.LIBRARIES[0]
+    had = {
+        version: constructors.constructors_in(
+            library, CONSTRUCTORS.format(name="EarlyStopping", arguments=arguments)
+        )
+        for version, arguments in ((ONE, "monitor, mode"), (TWO, "monitor, patience"))
+    }
+    assert had[ONE] == {"EarlyStopping": frozenset({"monitor", "mode"})}
+    keys = "  - {package: pytorch-lightning, class: EarlyStopping, name:"
+    assert constructors.argument_rows(library, had) == [
+        f'{keys} mode, last: 0.6.0, gone: 0.7.0, under: "1"}}\n',
+        f'{keys} patience, first: 0.7.0, before: 0.6.0, below: "1"}}\n',
+    ]
+
+
+def test_releases_that_another_table_has_are_not_read() -> None:
+    accelerate = constructors.LIBRARIES[1]
+    assert accelerate.has(Version("0.10.0"))
+    assert not accelerate.has(Version("0.26.0"))
+    assert constructors.LIBRARIES[0].has(Version("3.0.0"))
 
 
 TRAINER = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import WheelSources, open_sources
-from tools.refresh.spans import functions, header_names, headers, options, trainers
+from tools.refresh.spans import constructors, functions, header_names, headers, options, trainers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,6 +135,19 @@ def _of_trainers(index: Index, unread: list[str]) -> Rows:
     }
 
 
+def _of_constructors(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for library in constructors.LIBRARIES:
+        had: dict[Version, constructors.Arguments] = {}
+        read = partial(constructors.arguments_of, library)
+        for version, release in _since(index, library.name, library.oldest):
+            wheels = release.wheels() if library.has(version) else ()
+            if found := _read(index, wheels, read, unread):
+                had[version] = found
+        rows += constructors.argument_rows(library, had) if had else []
+    return {constructors.TABLE: rows}
+
+
 def _since(index: Index, package: str, oldest: Version) -> Iterator[tuple[Version, Release]]:
     """Yield the releases of a package from one on, oldest first; previews left out."""
     for version, release in sorted(index.releases(package).items()):
@@ -165,6 +178,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     headers.NEW: _of_torch,
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
+    constructors.TABLE: _of_constructors,
     trainers.METHODS: _of_trainers,
     trainers.NAMES: _of_trainers,
     trainers.FIELDS: _of_trainers,
