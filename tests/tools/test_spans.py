@@ -154,7 +154,9 @@ def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
             "open_the_model": None, "save_all": frozenset({"late"}),
         },
     }  # fmt: skip
-    assert functions.argument_rows(library, had) == [
+    rows, gone = functions.argument_rows(library, had)
+    assert gone == []
+    assert rows == [
         (
             "  - {function: load_all, name: late, package: trl, "
             'since: 0.8.0, before: 0.7.0, below: "1"}\n'
@@ -162,6 +164,63 @@ def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
         (
             "  - {function: load_the_model, name: comes, package: trl, "
             'since: 0.7.0, before: 0.6.0, below: "1"}\n'
+        ),
+    ]
+
+
+def test_methods_are_read_of_a_library_that_is_told_whole() -> None:
+    source = (
+        "class Block:\n"
+        "    def __init__(self, config, *, group=None): ...\n"
+        "    def forward(self, hidden, **kwargs): ...\n"
+        "    def reset(self, all): ...\n"
+        "class Scale:\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, values): ...\n"
+        "class _Own:\n"
+        "    def __init__(self, config): ...\n"
+        "def get_layer_spec(fused): ...\n"
+    )
+    assert list(functions.functions_in(source, methods=True)) == [
+        ("Block.__init__", frozenset({"config", "group"})),
+        ("Block.forward", frozenset({"hidden", "**"})),
+        ("Scale.forward", None),
+        ("get_layer_spec", frozenset({"fused"})),
+    ]
+    assert [name for name, _ in functions.functions_in(source)] == ["get_layer_spec"]
+
+
+def test_a_library_that_is_told_whole_has_rows_of_what_went() -> None:
+    library = functions.Library("megatron-core", ONE, folders=("megatron/core/",), whole=True)
+    had: dict[Version, functions.Functions] = {
+        ONE: {"Block.__init__": frozenset({"config", "old"}), "Block.forward": frozenset({"a"})},
+        TWO: {
+            "Block.__init__": frozenset({"config", "short_lived"}),
+            "Block.forward": frozenset({"a", "mask"}),
+        },
+        THREE: {
+            "Block.__init__": frozenset({"config", "group"}), "Block.forward": frozenset({"**"}),
+        },
+    }  # fmt: skip
+    rows, gone = functions.argument_rows(library, had)
+    assert rows == [
+        (
+            "  - {function: Block.__init__, name: group, package: megatron-core, "
+            'since: 0.8.0, before: 0.7.0, below: "1"}\n'
+        ),
+        (
+            "  - {function: Block.forward, name: mask, package: megatron-core, "
+            'since: 0.7.0, before: 0.6.0, below: "1"}\n'
+        ),
+    ]
+    assert gone == [
+        (
+            "  - {function: Block.__init__, name: old, package: megatron-core, "
+            "first: 0.6.0, last: 0.6.0}\n"
+        ),
+        (
+            "  - {function: Block.__init__, name: short_lived, package: megatron-core, "
+            "first: 0.7.0, last: 0.7.0}\n"
         ),
     ]
 

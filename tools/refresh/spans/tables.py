@@ -103,15 +103,18 @@ def _names_of(reader: header_names.Reader, index: Index, wheel: File) -> header_
 
 def _of_libraries(index: Index, unread: list[str]) -> Rows:
     rows: list[str] = []
+    gone: list[str] = []
     for library in functions.LIBRARIES:
-        releases, reader = index.releases(library.name), functions.Reader(library.name)
+        releases, reader = index.releases(library.name), functions.Reader(library)
         had: dict[Version, functions.Functions] = {}
         for version in functions.to_read(library, releases):
             read = partial(_functions_of, reader, index, releases[version])
             if (found := _tried(read, f"{library.name} {version}", unread)) is not None:
                 had[version] = found
-        rows += functions.argument_rows(library, had) if had else []
-    return {functions.TABLE: rows}
+        came, went = functions.argument_rows(library, had) if had else ([], [])
+        rows += came
+        gone += went
+    return {functions.TABLE: rows, functions.GONE: gone}
 
 
 def _functions_of(reader: functions.Reader, index: Index, release: Release) -> functions.Functions:
@@ -161,6 +164,7 @@ def _tried(read: Callable[[], _T], what: str, unread: list[str]) -> _T | None:
 MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     options.TABLE: _of_servers,
     functions.TABLE: _of_libraries,
+    functions.GONE: _of_libraries,
     headers.GONE: _of_torch,
     headers.NEW: _of_torch,
     header_names.GONE: _of_torch_names,
