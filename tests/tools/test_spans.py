@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
-from tools.refresh.spans import functions, header_names, headers, options, tables, trainers
+from tools.refresh.spans import functions, header_names, headers, options, tables, thrust, trainers
 from tools.refresh.spans.span import Span, spans
 
 if TYPE_CHECKING:
@@ -222,6 +222,46 @@ def test_a_library_that_is_told_whole_has_rows_of_what_went() -> None:
             "  - {function: Block.__init__, name: short_lived, package: megatron-core, "
             "first: 0.7.0, last: 0.7.0}\n"
         ),
+    ]
+
+
+HEADER_OF_THRUST = """
+#pragma once
+#include <thrust/detail/config.h>
+THRUST_NAMESPACE_BEGIN
+namespace detail { struct hidden {}; }
+// void told_in_a_comment(int);
+template <typename T, typename U = less<T>>
+_CCCL_HOST_DEVICE T gather_values(T first, U value) { return helper(first); }
+template <typename T>
+class CCCL_DEPRECATED_BECAUSE("Use another") held_vector : public base<T>
+{
+  void member(int);
+};
+using outer_alias = detail::hidden;
+static const detail::host_t host_policy;
+THRUST_NAMESPACE_END
+void outside(int);
+"""
+
+
+def test_a_header_of_thrust_declares_what_is_in_its_namespace() -> None:
+    found = thrust.declared_in(HEADER_OF_THRUST)
+    assert found == {"gather_values", "held_vector", "outer_alias", "host_policy"}
+    assert thrust.header_of("nvidia/cu13/include/cccl/thrust/sort.h") == "thrust/sort.h"
+    assert thrust.header_of("nvidia/cuda_cccl/include/thrust/detail/copy.h") is None
+
+
+def test_a_name_of_thrust_has_a_row_where_one_header_has_it_in_all_releases() -> None:
+    old = {"thrust/sort.h": frozenset({"sort", "old"}), "thrust/pair.h": frozenset({"pair"})}
+    new = {
+        "thrust/sort.h": frozenset({"sort"}),
+        "thrust/pair.h": frozenset({"pair"}),
+        "thrust/tuple.h": frozenset({"pair"}),
+    }
+    assert thrust.include_rows([old, new]) == [
+        "  - {name: pair, header: thrust/pair.h}\n",
+        "  - {name: sort, header: thrust/sort.h}\n",
     ]
 
 
