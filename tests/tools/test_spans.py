@@ -18,6 +18,7 @@ from tools.refresh.spans import (
     headers,
     options,
     tables,
+    thrust,
     trainers,
 )
 from tools.refresh.spans.span import Span, spans
@@ -195,7 +196,9 @@ def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
             "open_the_model": None, "save_all": frozenset({"late"}),
         },
     }  # fmt: skip
-    assert functions.argument_rows(library, had) == [
+    rows, gone = functions.argument_rows(library, had)
+    assert gone == []
+    assert rows == [
         (
             "  - {function: load_all, name: late, package: trl, "
             'since: 0.8.0, before: 0.7.0, below: "1"}\n'
@@ -204,6 +207,103 @@ def test_an_argument_has_a_row_where_it_came_once_and_stayed() -> None:
             "  - {function: load_the_model, name: comes, package: trl, "
             'since: 0.7.0, before: 0.6.0, below: "1"}\n'
         ),
+    ]
+
+
+def test_methods_are_read_of_a_library_that_is_told_whole() -> None:
+    source = (
+        "class Block:\n"
+        "    def __init__(self, config, *, group=None): ...\n"
+        "    def forward(self, hidden, **kwargs): ...\n"
+        "    def reset(self, all): ...\n"
+        "class Scale:\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, values): ...\n"
+        "class _Own:\n"
+        "    def __init__(self, config): ...\n"
+        "def get_layer_spec(fused): ...\n"
+    )
+    assert list(functions.functions_in(source, methods=True)) == [
+        ("Block.__init__", frozenset({"config", "group"})),
+        ("Block.forward", frozenset({"hidden", "**"})),
+        ("Scale.forward", None),
+        ("get_layer_spec", frozenset({"fused"})),
+    ]
+    assert [name for name, _ in functions.functions_in(source)] == ["get_layer_spec"]
+
+
+def test_a_library_that_is_told_whole_has_rows_of_what_went() -> None:
+    library = functions.Library("megatron-core", ONE, folders=("megatron/core/",), whole=True)
+    had: dict[Version, functions.Functions] = {
+        ONE: {"Block.__init__": frozenset({"config", "old"}), "Block.forward": frozenset({"a"})},
+        TWO: {
+            "Block.__init__": frozenset({"config", "short_lived"}),
+            "Block.forward": frozenset({"a", "mask"}),
+        },
+        THREE: {
+            "Block.__init__": frozenset({"config", "group"}), "Block.forward": frozenset({"**"}),
+        },
+    }  # fmt: skip
+    rows, gone = functions.argument_rows(library, had)
+    assert rows == [
+        (
+            "  - {function: Block.__init__, name: group, package: megatron-core, "
+            'since: 0.8.0, before: 0.7.0, below: "1"}\n'
+        ),
+        (
+            "  - {function: Block.forward, name: mask, package: megatron-core, "
+            'since: 0.7.0, before: 0.6.0, below: "1"}\n'
+        ),
+    ]
+    assert gone == [
+        (
+            "  - {function: Block.__init__, name: old, package: megatron-core, "
+            "first: 0.6.0, last: 0.6.0}\n"
+        ),
+        (
+            "  - {function: Block.__init__, name: short_lived, package: megatron-core, "
+            "first: 0.7.0, last: 0.7.0}\n"
+        ),
+    ]
+
+
+HEADER_OF_THRUST = """
+#pragma once
+#include <thrust/detail/config.h>
+THRUST_NAMESPACE_BEGIN
+namespace detail { struct hidden {}; }
+// void told_in_a_comment(int);
+template <typename T, typename U = less<T>>
+_CCCL_HOST_DEVICE T gather_values(T first, U value) { return helper(first); }
+template <typename T>
+class CCCL_DEPRECATED_BECAUSE("Use another") held_vector : public base<T>
+{
+  void member(int);
+};
+using outer_alias = detail::hidden;
+static const detail::host_t host_policy;
+THRUST_NAMESPACE_END
+void outside(int);
+"""
+
+
+def test_a_header_of_thrust_declares_what_is_in_its_namespace() -> None:
+    found = thrust.declared_in(HEADER_OF_THRUST)
+    assert found == {"gather_values", "held_vector", "outer_alias", "host_policy"}
+    assert thrust.header_of("nvidia/cu13/include/cccl/thrust/sort.h") == "thrust/sort.h"
+    assert thrust.header_of("nvidia/cuda_cccl/include/thrust/detail/copy.h") is None
+
+
+def test_a_name_of_thrust_has_a_row_where_one_header_has_it_in_all_releases() -> None:
+    old = {"thrust/sort.h": frozenset({"sort", "old"}), "thrust/pair.h": frozenset({"pair"})}
+    new = {
+        "thrust/sort.h": frozenset({"sort"}),
+        "thrust/pair.h": frozenset({"pair"}),
+        "thrust/tuple.h": frozenset({"pair"}),
+    }
+    assert thrust.include_rows([old, new]) == [
+        "  - {name: pair, header: thrust/pair.h}\n",
+        "  - {name: sort, header: thrust/sort.h}\n",
     ]
 
 

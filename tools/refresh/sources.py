@@ -143,6 +143,7 @@ PACKAGES = tuple(dict.fromkeys((
     "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "transformers",
     "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "kernels",
+    "megatron-core", "nemo_toolkit", "nvidia-cuda-cccl", "nvidia-cuda-cccl-cu12",
     *FRAMEWORKS, *HELPERS, *DECLARED,
 )))  # fmt: skip
 """All that is ever looked up."""

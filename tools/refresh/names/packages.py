@@ -55,6 +55,8 @@ PACKAGES = (
     Package("torchvision", "torchvision", "0.9.0", asks=False),
     Package("torchaudio", "torchaudio", "0.8.0", asks=False),
     Package("pytorch-lightning", "pytorch_lightning", "1.4.0", asks=False),
+    Package("megatron-core", "megatron", "0.1.0", asks=False),
+    Package("nemo_toolkit", "nemo", "1.23.0", gives=False),
     Package("timm", "timm", "0.4.12", asks=False),
 )
 

@@ -5,15 +5,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from packaging.version import Version
+
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import WheelSources, open_sources
-from tools.refresh.spans import constructors, functions, header_names, headers, options, trainers
+from tools.refresh.spans import (
+    constructors,
+    functions,
+    header_names,
+    headers,
+    options,
+    thrust,
+    trainers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from packaging.version import Version
 
     from tools.refresh.index import File, Index, Release
     from tools.refresh.wheel import Wheel
@@ -103,15 +111,18 @@ def _names_of(reader: header_names.Reader, index: Index, wheel: File) -> header_
 
 def _of_libraries(index: Index, unread: list[str]) -> Rows:
     rows: list[str] = []
+    gone: list[str] = []
     for library in functions.LIBRARIES:
-        releases, reader = index.releases(library.name), functions.Reader(library.name)
+        releases, reader = index.releases(library.name), functions.Reader(library)
         had: dict[Version, functions.Functions] = {}
         for version in functions.to_read(library, releases):
             read = partial(_functions_of, reader, index, releases[version])
             if (found := _tried(read, f"{library.name} {version}", unread)) is not None:
                 had[version] = found
-        rows += functions.argument_rows(library, had) if had else []
-    return {functions.TABLE: rows}
+        came, went = functions.argument_rows(library, had) if had else ([], [])
+        rows += came
+        gone += went
+    return {functions.TABLE: rows, functions.GONE: gone}
 
 
 def _functions_of(reader: functions.Reader, index: Index, release: Release) -> functions.Functions:
@@ -148,6 +159,28 @@ def _of_constructors(index: Index, unread: list[str]) -> Rows:
     return {constructors.TABLE: rows}
 
 
+def _of_thrust(index: Index, unread: list[str]) -> Rows:
+    had: list[dict[str, frozenset[str]]] = []
+    for package, version in thrust.PACKAGES.items():
+        release = index.releases(package).get(Version(version))
+        if release is None:
+            unread.append(f"{package} {version}: in no index")
+            continue
+        read = partial(_thrust_in, index, release.wheels("x86_64")[0])
+        if (found := _tried(read, f"{package} {version}", unread)) is not None:
+            had.append(found)
+    return {thrust.TABLE: thrust.include_rows(had)} if had else {}
+
+
+def _thrust_in(index: Index, wheel: File) -> dict[str, frozenset[str]]:
+    sources = WheelSources(index.transport, wheel)
+    paths = {path: header for path in sources.marks if (header := thrust.header_of(path))}
+    return {
+        paths[path]: thrust.declared_in(raw.decode("utf-8", "replace"))
+        for path, raw in sources.read_raw(paths).items()
+    }
+
+
 def _since(index: Index, package: str, oldest: Version) -> Iterator[tuple[Version, Release]]:
     """Yield the releases of a package from one on, oldest first; previews left out."""
     for version, release in sorted(index.releases(package).items()):
@@ -174,11 +207,13 @@ def _tried(read: Callable[[], _T], what: str, unread: list[str]) -> _T | None:
 MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     options.TABLE: _of_servers,
     functions.TABLE: _of_libraries,
+    functions.GONE: _of_libraries,
     headers.GONE: _of_torch,
     headers.NEW: _of_torch,
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
     constructors.TABLE: _of_constructors,
+    thrust.TABLE: _of_thrust,
     trainers.METHODS: _of_trainers,
     trainers.NAMES: _of_trainers,
     trainers.FIELDS: _of_trainers,
