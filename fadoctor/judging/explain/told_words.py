@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.facts import LogFacts
 
 CAUSES, WORDS = "told-causes", "told-words"
+_CHANGE = "change-form"
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -128,6 +129,8 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
     if _is_success(lines) or words_anew(lines):
         return None
     text = _Text(lines, _words(knowledge), facts.reported)
+    if text.holds(_CHANGE):
+        return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = rules_by_id(knowledge)

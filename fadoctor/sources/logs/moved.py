@@ -36,6 +36,11 @@ _MOVED = tuple(
             rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|is (?:still|stuck))"
             rf" (?:at|on) v?{VERSION}(?!\w|\.\d)"
         ),
+        # torch 2.9.1+cu128 on an RTX 5090, after pip install of this folder
+        (
+            rf"(?:^|[.:;] )(?P<name>torch) v?{VERSION}(?<=\+cu1\d\d)"
+            rf" on (?:an?|my|our|the) (?:\w{{1,12}} )?(?:RTX|GTX|[ABHLV]\d|T4|GB10)"
+        ),
         # 降级到 torch 2.4.0 之后
         (
             rf"(?:升级|降级|更新|回退|切换|换)"
