@@ -14,6 +14,8 @@ from fadoctor.model.place import Place
 class Outcome(enum.Enum):
     """How one rule came out for one subject."""
 
+    __hash__ = object.__hash__  # equal is the same here, and enum's own is not written in C
+
     FAIL = "fail"
     PASS = "pass"  # noqa: S105 -- an outcome
     NOT_APPLICABLE = "not_applicable"
@@ -23,6 +25,8 @@ class Outcome(enum.Enum):
 
 class Severity(enum.Enum):
     """How bad a finding is. Declared from worst to least."""
+
+    __hash__ = object.__hash__
 
     ERROR = "error"
     WARNING = "warning"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -9,19 +10,30 @@ from packaging.requirements import InvalidRequirement, Requirement
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import elsewhere
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
+from fadoctor.model.packages import (
+    FRAMEWORK_TABLE,
+    HUGGINGFACE_HUB,
+    PACKAGES,
+    TRANSFORMERS,
+    package_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
+_DECLARED, _OWN = "declared-requirements", ("requires",)
 _TABLES = {
-    "declared-requirements": ("requires",),
+    _DECLARED: _OWN,
     "helper-releases": ("requires", "also"),
     FRAMEWORK_TABLE: ("requires",),
 }
 """Table -> its columns of requirements; what a later one says of a package counts."""
+
+_CHOSEN = frozenset(("compressed-tensors", "tokenizers", HUGGINGFACE_HUB))
+_LOWEST = re.compile(r"[>=]=([\w.]{1,40})")
+_IS_OPEN = re.compile(r">=[\w.]{1,40}")
 
 
 def declared(name: str, version: str, matrix: Matrix) -> dict[str, str]:
@@ -33,9 +45,29 @@ def declared(name: str, version: str, matrix: Matrix) -> dict[str, str]:
         for row in matrix.find(table, keys).rows
         for each in _requirements(row, columns)
     }
+    for other, text in _along(found, matrix):
+        found[other] = f"{found[other]},{text}" if found.get(other) else text
     if name == TRANSFORMERS:
         needs = matrix.find("transformers-hub-library", {"version": keys["version"]}).cell("needs")
         found |= {HUGGINGFACE_HUB: str(needs.value)} if isinstance(needs, Known) else {}
+    return found
+
+
+def _along(asked: dict[str, str], matrix: Matrix) -> list[tuple[str, str]]:
+    """Return what comes along with packages that no plan chooses: name and specifier.
+
+    With a pinned one, and with each release since one that is asked for where a row without an end
+    says so.
+    """
+    found = []
+    for name, specifier in asked.items():
+        lowest = _LOWEST.match(specifier)
+        if lowest is None or package_of(name) in PACKAGES or name in _CHOSEN:
+            continue
+        keys = {"package": Known(name, "asked"), "version": Known(lowest[1], "asked")}
+        for row in matrix.find(_DECLARED, keys).rows:
+            if specifier == f"=={lowest[1]}" or _IS_OPEN.fullmatch(str(row["version"])):
+                found += [(each.name, str(each.specifier)) for each in _requirements(row, _OWN)]
     return found
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, printable
-from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, TORCH, package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from packaging.version import Version
 
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.combine import Combined, Planned
 
 CONTRADICTED = "packages.contradicted"
@@ -26,10 +27,36 @@ _End = tuple["Version", bool]
 """A version, and whether it belongs to the range."""
 
 
-def contradicted_facts(combined: Combined) -> dict[str, Fact]:
+def contradicted_facts(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
     """Return which packages the files ask for in a way that no release can meet."""
-    found = {name: f"({printable(text, 400)})" for name, text in combined.contradicted.items()}
+    told = {**_for_another_python(combined, facts, matrix), **combined.contradicted}
+    found = {name: f"({printable(text, 400)})" for name, text in told.items()}
     return {CONTRADICTED: Known(found, SOURCE)}
+
+
+def _for_another_python(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, str]:
+    """Return which frameworks are pinned in a release that this Python cannot have.
+
+    Of those without facts of their own: of the others a rule says it.
+    """
+    here = facts.get("python.version")
+    if not isinstance(here, Known):
+        return {}
+    minor = ".".join(str(here.value).split(".")[:2])
+    found: dict[str, str] = {}
+    for name, planned in combined.packages.items():
+        is_plain = planned.version and not (planned.manager or planned.url or planned.open)
+        if not is_plain or f"{package_of(name)}.version" in facts:
+            continue
+        keys = {"package": Known(name, SOURCE), "version": Known(planned.version, SOURCE)}
+        cell = matrix.find(FRAMEWORK_TABLE, keys).cell("python")
+        if isinstance(cell, Known) and is_impossible((f"=={minor}.*", str(cell.value))):
+            found[name] = f"{planned.version} needs Python {cell.value}, and this one is {minor}"
+    return found
 
 
 def is_impossible(specifiers: Iterable[str]) -> bool:

@@ -28,7 +28,8 @@ from fadoctor.sources.manifests.install_options import (
     sort_arguments,
     with_options,
 )
-from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, unmarked
+from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, too_early, unmarked
+from fadoctor.sources.manifests.made_venv import made_with
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.read import read_source
@@ -154,6 +155,7 @@ class Installs:
         if not words or command.is_shell or command.is_elsewhere:
             return
         self.watch([word.text for word in words])
+        self.stage.python = made_with(words, self.text) or self.stage.python
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
@@ -177,7 +179,7 @@ class Installs:
             self.is_in_clone = False
 
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
-        """Return what carries a command out, None where it installs nothing that is known."""
+        """Return what carries a command out, None where it installs nothing known."""
         names = [word.text for word in words]
         name = re.sub(r"(?i)\.exe$", "", names[0].rpartition("/")[2])
         if name == "py" or _PYTHON.fullmatch(name):
@@ -257,7 +259,8 @@ class Installs:
         """
         options = {name for name, _ in given.options}
         if is_told(given.flags, options, self.stage.variables, self.source.text):
-            return unmarked(asked)
+            is_off = "--no-build-isolation" in given.flags
+            return too_early(self.stage, asked) if is_off else unmarked(asked)
         if is_uv:
             return marked(asked, is_always=True)
         if "torch" in self.stage.packages:

@@ -71,7 +71,8 @@ def planned_environment(
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
-    facts |= contradicted_facts(combined) | isolated_builds(combined, elsewhere, matrix)
+    facts |= contradicted_facts(combined, facts, matrix)
+    facts |= isolated_builds(combined, elsewhere, matrix)
     facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
     target = msgspec.structs.replace(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.combine import Combined, Planned
     from fadoctor.sources.manifests.planned import Requirement
+    from fadoctor.sources.manifests.planned_stage import Stage
 
 ISOLATED, ISOLATED_KIND = "packages.isolated_builds", "packages.isolated_in"
 ISOLATED_BY_NEW = "packages.isolated_by_new_pip"
@@ -35,6 +36,9 @@ _SWITCHED_OFF = re.compile(
 _MARKED = frozenset((*SETUPS, *ASKING_SETUPS))
 _FLAGS = frozenset(("--no-build-isolation", "--no-use-pep517", "--dry-run", "--no-isolation"))
 
+
+BEFORE_TORCH = "a command before torch"
+"""Where a command builds without isolation, and nothing has brought torch yet."""
 
 PIXI, POETRY, PDM, PIPENV = "pixi", "Poetry", "PDM", "Pipenv"
 """Tools that turn isolation off in ways of their own, or not at all.
@@ -80,6 +84,22 @@ def unmarked(asked: Iterable[Requirement]) -> list[Requirement]:
     ]
 
 
+def too_early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:
+    """Return requirements built without isolation, with the mark of those that find no torch.
+
+    Only of an image whose packages are known, to which nothing was added that may bring torch.
+    """
+    asked = unmarked(asked)
+    if stage.image is None or stage.notes or not stage.packages.keys() <= _bringing_nothing():
+        return asked
+    return [
+        msgspec.structs.replace(each, is_isolated=True, isolated_by=BEFORE_TORCH)
+        if each.name in SETUPS
+        else each
+        for each in asked
+    ]
+
+
 def marked_by_new(asked: Iterable[Requirement], apart: Collection[str] = ()) -> list[Requirement]:
     """Return requirements with the mark of those that the newer releases of pip isolate."""
     return [
@@ -101,6 +121,13 @@ def _bringing_torch() -> frozenset[str]:
         for name in str(row["package"]).split()
     }
     return frozenset((found | {VLLM, SGLANG, XFORMERS}) - SETUPS.keys())
+
+
+@lru_cache(maxsize=1)
+def _bringing_nothing() -> frozenset[str]:
+    """Return the packages with which nothing of the stack comes along."""
+    rows = load_knowledge().tables["may-bring"].rows
+    return frozenset(n for r in rows if not r.get("brings") for n in str(r["package"]).split())
 
 
 def is_told(
@@ -137,7 +164,9 @@ def isolated_builds(
             continue
         at = f"{planned.places[0]}: " if planned.places else ""
         if planned.is_isolated:
-            found[name] = printable(f"({at}built in isolation, without torch)", 300)
+            is_early = planned.isolated_by == BEFORE_TORCH
+            how = "before torch is installed" if is_early else "in isolation, without torch"
+            found[name] = printable(f"({at}built {how})", 300)
             kinds[planned.isolated_by or planned.kind] = None
         else:
             by_new[name] = printable(f"({at}pip 25.3 or newer builds it in isolation)", 300)

@@ -104,8 +104,10 @@ def _doubt(torch: Requirement) -> str:
 
 def _is_accepted(there: Requirement, needs: str) -> bool:
     version, allowed = parse_version(exact_version(there.specifier)), parse_specifier(needs)
-    if version is None or allowed is None or there.url:
+    if allowed is None or there.url:
         return True
+    if version is None:  # whatever came: afterwards it is the one release that is needed
+        return not exact_version(needs)
     return allowed.contains(version, prereleases=True)
 
 

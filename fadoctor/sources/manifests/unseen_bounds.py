@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, printable
 from fadoctor.model.packages import NUMPY, package_of
@@ -38,6 +39,8 @@ def bounded_facts(
     open_ = [p for name, p in combined.packages.items() if name in releases and _is_range(p)]
     if not open_:
         return {}
+    fixed = _fixed_by_pins(combined, matrix)
+    open_ = [each for each in open_ if each.name not in fixed]
     who = _Bounding(combined, facts, matrix, releases)
     names = list(dict.fromkeys((*who.names(), *_with_extras(manifests, who))))
     found: dict[str, Fact] = {}
@@ -61,8 +64,9 @@ def brought(
 ) -> tuple[dict[str, str], dict[str, Fact]]:
     """Return what no file names and a pinned package surely brings, and why each is not known.
 
-    Distribution -> what the files bound it by. Only of those whose own table of releases
-    says so, and where nothing may be there before.
+    Distribution -> what the files, or an exact requirement, bound it by. Only of those whose own
+    table of releases says so, or that are required in one release, and where nothing may be there
+    before.
     """
     if combined.is_complete or combined.image or any(map(speaks_of_image, combined.notes)):
         return {}, {}
@@ -76,14 +80,32 @@ def brought(
         for name, specifier in fact_mapping(requires).items():
             if name in releases and name not in combined.packages and not has_end(specifier):
                 found[name] = combined.bounds.get(name, "")
+    fixed = _fixed_by_pins(combined, matrix)
+    named = combined.packages.keys() | combined.bounds.keys()
+    sure = {n: text for n, text in fixed.items() if n in releases and n not in named}
+    found = {name: text for name, text in found.items() if name not in sure}
     others = list(who.names()) if found else []
     reason = "an installer decides: {}{}, and {} may bound it"
-    return found, {
+    return {**found, **sure}, {
         f"{package_of(name)}.version": Unknown(
             printable(reason.format(name, text, ", ".join(others[:_SHOWN]))), "it comes along"
         )
         for name, text in found.items()
         if others
+    }
+
+
+def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
+    """Return what a package that the files pin requires in one release, by the tables.
+
+    Nothing else can bound it to another one: an installer takes that release, or none.
+    """
+    return {
+        name: text
+        for planned in combined.packages.values()
+        if planned.version and not (planned.url or is_conda(planned))
+        for name, text in declared(planned.name, planned.version, matrix).items()
+        if text.startswith("==") and "," not in text and not text.endswith("*")
     }
 
 

@@ -231,3 +231,26 @@ def test_what_one_command_names_is_met_at_once(
 def test_two_pins_of_one_command_contradict_each_other(tmp_path: Path) -> None:
     found = of_file(tmp_path, "install.sh", "pip install torch==2.5.1 torch==2.6.0 triton\n")
     assert "torch" in str(value(found, CONTRADICTED))
+
+
+@pytest.mark.parametrize(
+    ("line", "python", "names"),
+    [
+        ("axolotl==0.21.0\n", "3.10", ["axolotl"]),
+        ("axolotl==0.21.0\n", "3.12", []),
+        ("axolotl==0.19.0\n", "3.10.4", []),
+        ("axolotl>=0.19.0\n", "3.10", []),  # an older one is for it
+        ("axolotl==0.999.0\n", "3.10", []),  # of which no table knows
+    ],
+)
+def test_a_framework_that_this_python_cannot_have(
+    tmp_path: Path, line: str, python: str, names: list[str]
+) -> None:
+    (tmp_path / "requirements.txt").write_text(line)
+    told = {**HOST, "python.version": python}
+    facts = {name: fact_of(each) for name, each in told.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    manifest = read_manifest(str(tmp_path / "requirements.txt"))
+    found = value(planned_environment(machine, [manifest], session().matrix), CONTRADICTED)
+    assert isinstance(found, dict)
+    assert list(found) == names

@@ -8,6 +8,7 @@ import pytest
 
 from fadoctor.model.fact import Absent, Known
 from fadoctor.sources.manifests.isolated import (
+    BEFORE_TORCH,
     ISOLATED,
     ISOLATED_BY_NEW,
     ISOLATED_KIND,
@@ -123,6 +124,24 @@ def test_setup_misses_torch(tmp_path: Path, name: str, text: str, line: int) -> 
 )
 def test_torch_is_there_or_nobody_knows(tmp_path: Path, name: str, text: str) -> None:
     assert value(of_file(tmp_path, name, text), ISOLATED) == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "how"),
+    [
+        ("", BEFORE_TORCH),
+        ("RUN uv pip install --system wheel packaging ninja\n", BEFORE_TORCH),
+        ("RUN pip install torch==2.6.0\n", None),
+        ("RUN pip install accelerate\n", None),  # brings torch
+        ("RUN pip install git+https://github.com/someone/something\n", None),
+        ("COPY more.txt .\nRUN pip install -r more.txt\n", None),
+    ],
+)
+def test_a_command_before_torch_is_there(tmp_path: Path, before: str, how: str | None) -> None:
+    early = "RUN pip install flash-attn --no-build-isolation\nRUN pip install torch\n"
+    found = of_file(tmp_path, "Dockerfile", f"{IMAGE}{before}{early}")
+    assert value(found, ISOLATED_KIND) == how
+    assert bool(value(found, ISOLATED)) is bool(how)
 
 
 STEPS = "pip install torch==2.6.0\npip install {}flash-attn==2.7.4.post1\n"

@@ -49,6 +49,31 @@ def test_what_leaves_it_alone(command: str) -> None:
     assert wanted(built(command))["torch"] == "==2.5.1"
 
 
+@pytest.mark.parametrize("there", ["torch", "'torch>=2.4'"])
+def test_what_came_without_a_version_is_what_a_later_command_needs(there: str) -> None:
+    """Before, the newest torch was judged, which nothing leaves there."""
+    text = f"FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install {there}\nRUN pip install "
+    assert wanted(read(given(f"{text}vllm==0.6.3\n", "Dockerfile")))["torch"] == "==2.4.0"
+    assert "torch" not in wanted(read(given(f"{text}'vllm<=0.6.3'\n", "Dockerfile")))
+
+
+@pytest.mark.parametrize(
+    ("command", "python"),
+    [
+        ("uv venv --python 3.10 /opt/venv", "==3.10.*"),
+        ("uv venv -p python3.11", "==3.11.*"),
+        ("virtualenv --python=/usr/bin/python3.12 /venv", "==3.12.*"),
+        ("python3.9 -m venv /venv", "==3.9.*"),
+        ("python3 -m venv /venv", None),
+        ("uv venv", None),
+        ("uv venv --python $PYTHON", None),
+    ],
+)
+def test_which_python_an_environment_is_made_with(command: str, python: str | None) -> None:
+    found = read(given(f"FROM ubuntu:22.04\nRUN {command}\n", "Dockerfile")).python
+    assert (found.value if found else None) == python
+
+
 def test_the_newest_release_takes_another_torch() -> None:
     manifest = built("pip install xformers")
     assert "torch" not in wanted(manifest)  # a resolver says which one

@@ -24,7 +24,8 @@ RANGE = "transformers>=4.50\n"
 @pytest.mark.parametrize(
     ("text", "who"),
     [
-        ("axolotl==0.9.0\n", "axolotl"),
+        ("axolotl\n", "axolotl"),
+        ("axolotl==0.3.0\n", "axolotl"),  # older than what the tables have
         ("llamafactory\n", "llamafactory"),
         ("llamafactory==0.9.4\n", "llamafactory"),
         ("unsloth==2025.11.6\n", "unsloth"),
@@ -45,6 +46,16 @@ def test_what_may_bound_a_range_leaves_it_open(tmp_path: Path, text: str, who: s
     assert isinstance(fact, Unknown)
     assert fact.reason == f"an installer decides: transformers>=4.50, and {who} may bound it"
     assert "transformers" not in found.ranges
+
+
+@pytest.mark.parametrize("text", [RANGE, "transformers\n", ""])
+def test_what_a_pin_requires_in_one_release_is_not_for_others_to_bound(
+    tmp_path: Path, text: str
+) -> None:
+    """An installer takes that release or none."""
+    fact = planned(tmp_path, text + "axolotl==0.17.0\n").fact("transformers.version")
+    assert isinstance(fact, Unknown)
+    assert "may bound" not in fact.reason
 
 
 @pytest.mark.parametrize(
