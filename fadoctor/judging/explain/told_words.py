@@ -15,6 +15,7 @@ from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
 from fadoctor.model.rule import rules_by_id
 from fadoctor.syntax.patterns import compiled
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.facts import LogFacts
 
 CAUSES, WORDS = "told-causes", "told-words"
+
+FAILURE = "failure-told"
+"""The idea without which a row that `asks` is a question, and no failure."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -73,6 +77,9 @@ class _Row(msgspec.Struct, frozen=True):
     message: str
     others: bool
     """Whether it is about a program with a CUDA of its own."""
+
+    asks: bool
+    """Whether a question tells it: only a note then, unless a failure is told beside it."""
 
 
 class _Text:
@@ -142,7 +149,9 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
             continue
         line = text.sentence_with(row.says, others=row.others)
         if line is not None:
-            return line_cause(rules[row.rule], row.message, line)
+            is_question = row.asks and not text.holds(FAILURE)
+            severity = Severity.NOTE if is_question else None
+            return line_cause(rules[row.rule], row.message, line, severity=severity)
     return None
 
 
@@ -223,7 +232,8 @@ def _rows(knowledge: Knowledge) -> Iterator[_Row]:
                                 for key in ("says", "beside", "unless"))  # fmt: skip
         least, below = _text(row.get("least")), _text(row.get("below"))
         rule, message = _text(row.get("rule")), _text(row.get("message"))
-        yield _Row(says, beside, unless, least, below, rule, message, row.get("others") is True)
+        others, asks = (row.get(key) is True for key in ("others", "asks"))
+        yield _Row(says, beside, unless, least, below, rule, message, others, asks)
 
 
 def _text(cell: Cell) -> str:
