@@ -44,6 +44,7 @@ _END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
     r"(?i)llama[._-]cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
+    r"|\btf(?:\.__version__| ?[12]\.\d|[- ]gpu)"
     r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
 # What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3

@@ -66,4 +66,5 @@ def test_a_row_that_a_mere_question_tells_says_so(knowledge: Knowledge) -> None:
 
 
 def cell(value: object) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else ()
+    """Return the ideas of a cell, whether it is kept as words or as a list of them."""
+    return tuple(" ".join(value).split() if isinstance(value, tuple) else str(value or "").split())
