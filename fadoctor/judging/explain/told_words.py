@@ -15,6 +15,7 @@ from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
 from fadoctor.model.rule import rules_by_id
 from fadoctor.syntax.patterns import compiled
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 CAUSES, WORDS = "told-causes", "told-words"
 _CHANGE = "change-form"
 
+FAILURE = "failure-told"
+"""The idea without which a row that `asks` is a question, and no failure."""
+
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
 
@@ -41,6 +45,7 @@ _END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
     r"(?i)llama[._-]cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
+    r"|\btf(?:\.__version__| ?[12]\.\d|[- ]gpu)"
     r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
 # What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
@@ -74,6 +79,9 @@ class _Row(msgspec.Struct, frozen=True):
     message: str
     others: bool
     """Whether it is about a program with a CUDA of its own."""
+
+    asks: bool
+    """Whether a question tells it: only a note then, unless a failure is told beside it."""
 
 
 class _Text:
@@ -146,7 +154,9 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         if line is None or not all(map(text.holds, row.beside)):
             continue
         if not any(map(text.holds, row.unless)):
-            return line_cause(rules[row.rule], row.message, line)
+            is_question = row.asks and not text.holds(FAILURE)
+            severity = Severity.NOTE if is_question else None
+            return line_cause(rules[row.rule], row.message, line, severity=severity)
     return None
 
 
@@ -227,7 +237,8 @@ def _rows(knowledge: Knowledge) -> Iterator[_Row]:
                                 for key in ("says", "beside", "unless"))  # fmt: skip
         least, below = _text(row.get("least")), _text(row.get("below"))
         rule, message = _text(row.get("rule")), _text(row.get("message"))
-        yield _Row(says, beside, unless, least, below, rule, message, row.get("others") is True)
+        others, asks = (row.get(key) is True for key in ("others", "asks"))
+        yield _Row(says, beside, unless, least, below, rule, message, others, asks)
 
 
 def _text(cell: Cell) -> str:

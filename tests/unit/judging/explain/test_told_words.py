@@ -55,8 +55,9 @@ def test_rows_name_ideas_that_are_there(knowledge: Knowledge) -> None:
     known = {row["name"] for row in knowledge.tables[told_words.WORDS].rows}
     for row in knowledge.tables[told_words.CAUSES].rows:
         for key in ("says", "beside", "unless"):
-            cell = row.get(key)
-            assert set(cell if isinstance(cell, tuple) else ()) <= known
+            cell = row.get(key) or ""
+            ideas = " ".join(cell) if isinstance(cell, tuple) else str(cell)
+            assert set(ideas.split()) <= known, row["told"]
 
 
 def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:

@@ -1,0 +1,70 @@
+"""A question is no failing: it gets a note, and an error only where a failure is told, too."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from fadoctor.judging.explain import told_words
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.model.finding import Severity
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+ASKING = frozenset(
+    {"wanted", "which-version", "build-how", "needed-asked", "build-asked", "use-meant"}
+)
+"""Ideas of a question or of a wish, which tell no failure."""
+
+FAILING = frozenset(
+    {"unsupported", "missing", "mismatch", "nothing-works", "nvidia-expected", "no-nvidia-found",
+     "cuda-too-low", "install-fails"}
+)  # fmt: skip
+"""Ideas of a failure, or of a thing that cannot be."""
+
+TOLD: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("told.yaml").read_text(encoding="utf-8")
+)
+
+
+def found(knowledge: Knowledge, text: str) -> list[tuple[str, Severity]]:
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    return [(each.rule_id, each.severity) for each in report.findings[:1]]
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("asked", TOLD["asked"], ids=str)
+def test_a_question_without_a_failure_is_a_note(
+    knowledge: Knowledge, asked: dict[str, str]
+) -> None:
+    assert found(knowledge, asked["text"]) == [(asked["rule"], Severity.NOTE)]
+
+
+@pytest.mark.sampled(every=2)
+@pytest.mark.parametrize("asked", TOLD["asked_and_failing"], ids=str)
+def test_a_failure_beside_a_question_keeps_its_weight(
+    knowledge: Knowledge, asked: dict[str, str]
+) -> None:
+    assert found(knowledge, asked["text"]) == [(asked["rule"], Severity.ERROR)]
+
+
+def test_a_row_that_a_mere_question_tells_says_so(knowledge: Knowledge) -> None:
+    severity = {rule.id: rule.severity for rule in knowledge.rules}
+    silent = []
+    for row in knowledge.tables[told_words.CAUSES].rows:
+        ideas = {idea for key in ("says", "beside") for idea in cell(row.get(key))}
+        if ideas & FAILING or not ideas & ASKING or severity[str(row["rule"])] is Severity.NOTE:
+            continue
+        if row.get("asks") is not True:
+            silent.append(row["told"])
+    assert silent == []
+
+
+def cell(value: object) -> tuple[str, ...]:
+    """Return the ideas of a cell, whether it is kept as words or as a list of them."""
+    return tuple(" ".join(value).split() if isinstance(value, tuple) else str(value or "").split())
