@@ -160,9 +160,7 @@ _PLAIN = (
     # msg="inference compute" id=0 library=CUDA compute=8.6 driver=12.2: Ollama's CUDA of the driver
     (
         "driver.cuda",
-        compiled(
-            r"\blibrary=(?:CUDA|cuda)\b[^\n]{0,120}? driver=(?P<found>1\d\.\d{1,2})(?![\w.])"
-        ),
+        compiled(r"\blibrary=(?:CUDA|cuda)\b[^\n]{0,120}? driver=(?P<found>1\d\.\d{1,2})(?![\w.])"),
     ),
     # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
     (
