@@ -170,7 +170,7 @@ class Tolerant:
             return None
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
             return None
-        return _Rebuilder(text, words, wording.text, mine, literal).rebuilt(pairs)
+        return _Rebuilder(text, words, wording, mine, literal).rebuilt(pairs)
 
 
 def _is_variable_elsewhere(meant: str, word: Word, text: str, other: Word) -> bool:
@@ -226,15 +226,16 @@ class _Rebuilder:
         self,
         text: str,
         words: tuple[Word, ...],
-        wording: str,
+        wording: Wording,
         mine: tuple[Word, ...],
         literal: set[int],
     ) -> None:
         self._text = text
         self._words = words
-        self._wording = wording
+        self._wording = wording.text
         self._mine = mine
         self._literal = literal
+        self._choices = frozenset(wording.choices)
 
     def rebuilt(self, pairs: list[tuple[int, int]]) -> str | None:
         """Return the line; None where what it has besides may turn its sense."""
@@ -312,7 +313,8 @@ class _Rebuilder:
         varies, number = _VARIES.search(end), _NUMBER.match(rest)
         if varies and number:
             return f"{end[: varies.start()]}{rest[number.end() - 1 :]}"
-        follows = _FOLLOWED.match(rest) and (len(lost) > 1 or len(self._literal) <= SENTENCE)
+        is_one = len(lost) == 1 and not self._choices.issuperset(lost)
+        follows = _FOLLOWED.match(rest) and (not is_one or len(self._literal) <= SENTENCE)
         return None if follows or varies else f"{end} {rest.lstrip()}"
 
 

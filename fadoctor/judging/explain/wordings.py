@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class Wording(msgspec.Struct, frozen=True):
     """Which of its words are values that vary."""
     names: tuple[int, ...] = ()
     """Which of them name a package or a file: no text without them is meant."""
+    choices: tuple[int, ...] = ()
+    """Which of them is one of several with which the message may end: another word there counts."""
 
 
 def wordings_of(suite: Suite) -> Iterator[Wording]:
@@ -69,7 +72,9 @@ def _of_rule(file: RuleFile, suite: Suite) -> Iterator[Wording]:
                 text = _shown(case.log, match.start, match.end)
                 values = _values(text, match.captures.values())
                 names = (*_names(text, values), *_own(text, case.log[match.start : match.end]))
-                wording = Wording(file.rule.id, text, _literal(text, symptom), values, names)
+                choices = _choices(text, symptom)
+                literal = _literal(text, symptom)
+                wording = Wording(file.rule.id, text, literal, values, names, choices)
                 if len(wording.literal) >= FEWEST:
                     yield wording
 
@@ -114,6 +119,14 @@ def _literal(text: str, symptom: Symptom) -> tuple[int, ...]:
         for place, word in enumerate(words_in(text))
         if word.text in source or not _is_in(word, varies)
     )
+
+
+def _choices(text: str, symptom: Symptom) -> tuple[int, ...]:
+    """Return the last word of a message where its pattern has others for it: above|or newer."""
+    words = words_in(text)
+    ends = f"[|(:]{re.escape(words[-1].text)}[|)]" if words else "(?!)"
+    is_one = re.search(ends, (symptom.pattern or "").lower()) is not None
+    return (len(words) - 1,) if is_one else ()
 
 
 def _values(text: str, captured: Iterable[str]) -> tuple[int, ...]:

@@ -157,6 +157,11 @@ _PLAIN = (
     ),
     # | NVIDIA-SMI 550.54.15   Driver Version: 550.54.15   CUDA Version: 12.4 |
     ("driver.cuda", compiled(r"Driver[^\n]{0,80}CUDA Version: {0,4}(?P<found>\d{2}\.\d{1,2})\b")),
+    # msg="inference compute" id=0 library=CUDA compute=8.6 driver=12.2: Ollama's CUDA of the driver
+    (
+        "driver.cuda",
+        compiled(r"\blibrary=(?:CUDA|cuda)\b[^\n]{0,120}? driver=(?P<found>1\d\.\d{1,2})(?![\w.])"),
+    ),
     # Your Tesla P40 GPU has compute capability 6.1. | with CUDA capability sm_120 is not compatible
     (
         "gpu[0].compute_capability",

@@ -51,6 +51,14 @@ _TIMES = compiled(
 _HAD = compiled(r"(?i)\b(?:my|an?|our|two|four|dual|single|old|\d ?x) $")
 # my Strix Halo (gfx1151), AMD APU (gfx1150, Radeon 890M): one in a line, where lists hold several
 _GFX = compiled(r"(?<=\w) \((?P<gfx>gfx(?:9[0-9a-f]{2}|1\d{3}))(?=[),;])")
+# Device 0: NVIDIA CMP 40HX, compute capability 7.5, VMM: yes: old builds for ROCm print this, too
+# inference compute id=0 library=CUDA compute=6.1 | skipping CUDA device device="NVIDIA X" cc=610
+_OF_GGML = compiled(
+    r"\bDevice \d{1,2}: (?:NVIDIA|Tesla|Quadro|GeForce|GRID)\b[^,\n]{0,80}, compute capability "
+    r"(?P<listed>\d{1,2}\.\d)\b"
+    r"|\blibrary=(?:CUDA|cuda)\b[^\n]{0,80}?\bcompute=(?P<chosen>\d{1,2}\.\d)\b"
+    r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
+)
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
@@ -63,12 +71,14 @@ def named_gpus(
     gpus = tuple(_named_gpus(line.text))
     if not gpus and (found := _GFX.search(line.text)):
         yield from ((claim, found.span()) for claim in _gfx(found["gfx"], line))
+    is_known = False
     for found, names in gpus:
         if not models:
             models |= gpus_by_key(tables)
         gpu = next((models[key] for name in names if (key := key_of(name)) in models), None)
         if gpu is None:
             continue
+        is_known = True
         start = found.start("name" if "name" in found.re.groupindex else 0)
         times = _TIMES.search(line.text[max(0, start - 6) : start])
         many = min(_many(times) if times else 1, SUBJECT_LIMIT)
@@ -76,6 +86,10 @@ def named_gpus(
         tool = OF_A_PROCESSOR if is_small else TOOL
         for index in range(many):
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line, tool))
+    if not is_known and (found := _OF_GGML.search(line.text)):
+        capability = found["listed"] or found["chosen"] or f"{found['major']}.{found['minor']}"
+        for fact, value in (("compute_capability", capability), ("vendor", "nvidia")):
+            yield Claim(f"gpu[0].{fact}", value, line.number, TOOL), found.span()
 
 
 def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:

@@ -107,6 +107,8 @@ _REMARK = compiled(r" ?\((?![^)]{0,60}gfx)(?P<remark>[^()]{1,120})\)?")
 _REMARKED = compiled(
     r"(?i)(?:capability|\bcc)[ :=]{0,3}(\d{1,2})\.(\d)(?![\d.])|\bsm_?(\d{1,2})(\d)\b"
 )
+# Device 0: NVIDIA CMP 40HX, compute capability 7.5, VMM: yes; llama.cpp for ROCm says it, too
+_LISTED = compiled(r"(?!(?:AMD|Radeon))[^,\n]{3,80}, (compute capability \d{1,2}\.\d)(?![\d.])")
 _CELLS = compiled(r"\s{0,3}\|\s{0,3}|\t{1,4}")
 _RULE = compiled(r"[\s|:+=-]{3,200}")
 
@@ -186,6 +188,7 @@ def _of_gpu(key: str, value: str, line: int) -> Iterator[Claim]:
         return
     several = _NUMBERED_GPU.fullmatch(key)
     remark = _REMARK.search(value)
+    told = remark["remark"] if remark else (_LISTED.match(value) or ("", ""))[1]
     value = _REMARK.sub("", value, count=1)
     device = _DEVICE.fullmatch(value) if several or key in _GPUS else None
     if device is None or not (GPU_NAME.search(value) or _MAKER.match(value)):
@@ -193,7 +196,7 @@ def _of_gpu(key: str, value: str, line: int) -> Iterator[Claim]:
     many = int(device["times"] or device["after"] or 1)
     for index in _indexes(several["indexes"]) if several else range(min(many, SUBJECT_LIMIT)):
         yield from gpu_claims(index, device["name"], line, TOOL)
-        if remark and (found := _REMARKED.search(remark["remark"])):
+        if told and (found := _REMARKED.search(told)):
             capability = ".".join(part for part in found.groups() if part)
             yield Claim(f"gpu[{index}].compute_capability", capability, line, TOOL)
 

@@ -163,3 +163,9 @@ def test_a_warning_is_no_misspelt_error(knowledge: Knowledge) -> None:
     log = "Warning: flash-attn is not installed. Please install flash-attn for speed.\n"
     report = explain(read_log(io.BytesIO(log.encode()), "a.log", knowledge), knowledge)
     assert report.findings == ()
+
+
+def test_another_word_at_the_end_is_not_one_that_was_lost(knowledge: Knowledge) -> None:
+    line = "GCC 14 is not yet supported by the {} of this image"
+    assert loud(knowledge, line.format("nvcc"))
+    assert loud(knowledge, line.format("distribution")) == []
