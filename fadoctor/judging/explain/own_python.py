@@ -40,6 +40,8 @@ _ENVIRONMENT = compiled(
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
 _VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
 _BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
+# python_env: a venv of some programs, an embedded Python of others
+_EITHER = compiled(r"(?i)^python[_-]?env$")
 _CONDA = compiled(r"(?i)conda|[\\/]envs[\\/]|mamba|installer_files")
 _ROAMING = compiled(r"(?i)[\\/]roaming[\\/]|windowsapps")
 _PLAIN = compiled(r"[\w:.\\/-]{1,300}")
@@ -145,6 +147,8 @@ def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:
         return
     if root.casefold() in whole:
         yield rf"{root}\python.exe"
+    elif _EITHER.search(name):
+        return
     elif _VENV.search(name):
         yield rf"{root}\Scripts\python.exe"
     elif _BUNDLED.search(name):
