@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import elsewhere
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
+    COMPANIONS,
     FRAMEWORK_TABLE,
     HUGGINGFACE_HUB,
     PACKAGES,
@@ -31,7 +32,7 @@ _TABLES = {
 }
 """Table -> its columns of requirements; what a later one says of a package counts."""
 
-_CHOSEN = frozenset(("compressed-tensors", "tokenizers", HUGGINGFACE_HUB))
+_CHOSEN = COMPANIONS | {"compressed-tensors"}
 _LOWEST = re.compile(r"[>=]=([\w.]{1,40})")
 _IS_OPEN = re.compile(r">=[\w.]{1,40}")
 
