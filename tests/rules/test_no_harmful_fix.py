@@ -43,7 +43,7 @@ class World(NamedTuple):
 
 OF_CUDA = frozenset({"torch", "torchvision", "torchaudio", "xformers", "vllm"})
 UNIX = (
-    r"\bexport |\bunset |\bsudo\b|\bapt(?:-get)?\b|(?<![\w-])rm -|\bsource |\bLD_[A-Z]|\bldconfig\b"
+    r"\bexport |\bunset |\bsudo\b|\bapt(?:-get)?\b|(?<![\w-])rm -|\bsource (?!add|=)|\bLD_[A-Z]|\bldconfig\b"
 )
 CUDA = r"whl/(?:nightly/)?cu\d|\+cu1\d\d"
 WORLDS = {
@@ -97,6 +97,9 @@ def suits_world(log: str, name: str) -> bool:
     said = facts_of(lines_of(log), "a.log", Matrix(knowledge.tables)).environment
     is_assumed = said.fact("host.platform").source == ASSUMED_PLATFORM
     system = "" if is_assumed else fact_text(said.fact("host.os"), "")
+    # Steps for WSL are typed in its Linux.
+    if world.system == "windows" and "WSL" in log:
+        return False
     return system in ("", world.system) and Vendor(lines_of(log), knowledge).name in (
         "",
         world.vendor,
