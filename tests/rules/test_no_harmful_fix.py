@@ -43,7 +43,8 @@ class World(NamedTuple):
 
 OF_CUDA = frozenset({"torch", "torchvision", "torchaudio", "xformers", "vllm"})
 UNIX = (
-    r"\bexport |\bunset |\bsudo\b|\bapt(?:-get)?\b|(?<![\w-])rm -|\bsource (?!add|=)|\bLD_[A-Z]|\bldconfig\b"
+    r"\bexport |\bunset |\bsudo\b|\bapt(?:-get)?\b|(?<![\w-])rm -"
+    r"|\bsource (?!add|=)|\bLD_[A-Z]|\bldconfig\b"
 )
 CUDA = r"whl/(?:nightly/)?cu\d|\+cu1\d\d"
 WORLDS = {
