@@ -98,9 +98,6 @@ def suits_world(log: str, name: str) -> bool:
     said = facts_of(lines_of(log), "a.log", Matrix(knowledge.tables)).environment
     is_assumed = said.fact("host.platform").source == ASSUMED_PLATFORM
     system = "" if is_assumed else fact_text(said.fact("host.os"), "")
-    # Steps for WSL are typed in its Linux.
-    if world.system == "windows" and "WSL" in log:
-        return False
     return system in ("", world.system) and Vendor(lines_of(log), knowledge).name in (
         "",
         world.vendor,
@@ -110,6 +107,8 @@ def suits_world(log: str, name: str) -> bool:
 def faults(name: str, log: str) -> Iterator[str]:
     """Yield what fixes hold that the world excludes."""
     knowledge, world = SUITE.knowledge, WORLDS[name]
+    if world.system == "windows" and "WSL" in log:
+        world = world._replace(commands="")  # they are typed in WSL's Linux
     text = f"{world.says}\n\n{log}\n"
     for finding in explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge).findings:
         for fix in finding.fixes:

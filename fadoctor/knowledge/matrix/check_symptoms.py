@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from sys import version_info
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import HEIRS, LOOKAHEAD, TABLE
 
@@ -27,12 +26,7 @@ STEP_LIMIT = 100_000
 PATTERN_LIMIT = 1_500
 """Longest pattern, in characters."""
 
-# The parser of regular expressions has no public name; before Python 3.11 it was sre_parse.
-_PARSER: Any = import_module("re._parser" if version_info >= (3, 11) else "sre_parse")
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-
-_Node = tuple[Any, Any]
 
 
 def check_symptoms(rule: Rule) -> Iterator[Problem]:
@@ -80,7 +74,7 @@ def check_listed(rule: Rule, tables: Mapping[str, Table]) -> Iterator[Problem]:
 def longest_match(pattern: str) -> int:
     """Return how many characters a match has at most; 0 of what is no regular expression."""
     try:
-        widest: int = _PARSER.parse(pattern).getwidth()[1]
+        widest: int = PARSER.parse(pattern).getwidth()[1]
     except (re.error, OverflowError, RecursionError):
         return 0
     return widest
@@ -102,7 +96,7 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
         yield from problems
         if problems:
             return
-        tree = _PARSER.parse(symptom.pattern)
+        tree = PARSER.parse(symptom.pattern)
         if _ahead(list(tree)) > LOOKAHEAD:
             yield (*place, "pattern"), f"looks further than {LOOKAHEAD} characters ahead"
         numbers = set(_certain(list(tree)))
@@ -118,7 +112,7 @@ def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
     """Yield why a pattern is not allowed: not compiling, unbounded, nested or too many ways."""
     try:
         re.compile(pattern)
-        tree = _PARSER.parse(pattern)
+        tree = PARSER.parse(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         yield place, f"is not a regular expression: {error}"
         return
@@ -132,12 +126,12 @@ def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
         yield place, "has too many wide repetitions in a row"
 
 
-def _faults(nodes: list[_Node], *, inside: bool) -> Iterator[str]:
+def _faults(nodes: list[Node], *, inside: bool) -> Iterator[str]:
     """Yield what runs away: repetitions without a bound, or one inside another, and references."""
     for operation, argument in nodes:
-        if operation.name in _REPEATS:
+        if operation.name in REPEATS:
             least, most, _ = argument
-            if most == _PARSER.MAXREPEAT:
+            if most == PARSER.MAXREPEAT:
                 yield "has a repetition without a bound; write {0,200}"
             if inside and least != most:
                 yield "has a repetition inside another one"
@@ -145,12 +139,12 @@ def _faults(nodes: list[_Node], *, inside: bool) -> Iterator[str]:
             yield "has a choice inside a repetition"
         if operation.name in ("GROUPREF", "GROUPREF_EXISTS"):
             yield "refers back to a group"
-        repeats = operation.name in _REPEATS and argument[1] > 1
+        repeats = operation.name in REPEATS and argument[1] > 1
         for part in _parts(operation.name, argument):
             yield from _faults(part, inside=inside or repeats)
 
 
-def _ways(nodes: list[_Node]) -> int:
+def _ways(nodes: list[Node]) -> int:
     """Return in how many ways the repetitions can be tried, at most, from one place.
 
     One that ends the sequence, or that the next character ends for certain, has only one way.
@@ -159,7 +153,7 @@ def _ways(nodes: list[_Node]) -> int:
     flat = list(_flat(nodes))
     for (operation, argument), following in zip(flat, [*flat[1:], None], strict=False):
         inner = [_ways(part) for part in _parts(operation.name, argument)]
-        if operation.name in _REPEATS:
+        if operation.name in REPEATS:
             least, most, body = argument
             ways *= max(inner)
             ways *= 1 if _is_ended(list(body), following) else most - least + 1
@@ -170,7 +164,7 @@ def _ways(nodes: list[_Node]) -> int:
     return ways
 
 
-def _is_ended(body: list[_Node], following: _Node | None) -> bool:
+def _is_ended(body: list[Node], following: Node | None) -> bool:
     """Return whether a repetition of `body` can stop at one place only."""
     if following is None:
         return True
@@ -178,7 +172,7 @@ def _is_ended(body: list[_Node], following: _Node | None) -> bool:
     return operation.name == "LITERAL" and len(body) == 1 and not _takes(body[0], chr(argument))
 
 
-def _takes(node: _Node, character: str) -> bool:
+def _takes(node: Node, character: str) -> bool:
     """Return whether a node for one character matches this one; what is not known does."""
     operation, argument = node
     if operation.name == "LITERAL":
@@ -191,7 +185,7 @@ def _takes(node: _Node, character: str) -> bool:
     return True
 
 
-def _is_member(member: _Node, character: str) -> bool:
+def _is_member(member: Node, character: str) -> bool:
     operation, argument = member
     if operation.name == "RANGE":
         return bool(argument[0] <= ord(character) <= argument[1])
@@ -210,7 +204,7 @@ def _category(name: str, character: str) -> bool:
     return kinds.get(kind, True) is not ("_NOT_" in name)
 
 
-def _needs(nodes: list[_Node], anchor: str) -> bool:
+def _needs(nodes: list[Node], anchor: str) -> bool:
     """Return whether every match holds the anchor in one run of literal characters."""
     run = ""
     for operation, argument in _flat(nodes):
@@ -224,13 +218,13 @@ def _needs(nodes: list[_Node], anchor: str) -> bool:
             return True
         run = ""
         parts = _parts(name, argument)
-        certain = name == "BRANCH" or (name in _REPEATS and argument[0] > 0)
+        certain = name == "BRANCH" or (name in REPEATS and argument[0] > 0)
         if certain and all(_needs(part, anchor) for part in parts):
             return True
     return anchor in run
 
 
-def _ahead(nodes: list[_Node]) -> int:
+def _ahead(nodes: list[Node]) -> int:
     """Return how far the widest assertion looks ahead, in characters."""
     widest = 0
     for operation, argument in nodes:
@@ -241,18 +235,18 @@ def _ahead(nodes: list[_Node]) -> int:
     return widest
 
 
-def _certain(nodes: list[_Node]) -> Iterator[int]:
+def _certain(nodes: list[Node]) -> Iterator[int]:
     """Yield the numbers of the groups that take part in every match."""
     for operation, argument in nodes:
         if operation.name == "SUBPATTERN" and argument[0] is not None:
             yield argument[0]
-        optional = operation.name in _REPEATS and argument[0] == 0
+        optional = operation.name in REPEATS and argument[0] == 0
         if not optional and operation.name not in ("BRANCH", "ASSERT_NOT"):
             for part in _parts(operation.name, argument):
                 yield from _certain(part)
 
 
-def _flat(nodes: list[_Node]) -> Iterator[_Node]:
+def _flat(nodes: list[Node]) -> Iterator[Node]:
     """Yield nodes with those of groups in their place; a group that ignores case stays closed."""
     for operation, argument in nodes:
         if operation.name == "SUBPATTERN" and not argument[1] & re.IGNORECASE:
@@ -261,9 +255,9 @@ def _flat(nodes: list[_Node]) -> Iterator[_Node]:
             yield operation, argument
 
 
-def _parts(name: str, argument: Any) -> list[list[_Node]]:
+def _parts(name: str, argument: Any) -> list[list[Node]]:
     """Return the sequences below a node."""
-    if name in _REPEATS:
+    if name in REPEATS:
         return [list(argument[2])]
     if name == "SUBPATTERN":
         return [list(argument[3])]

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
-from sys import version_info
 from typing import TYPE_CHECKING, Any
+
+from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# The parser of regular expressions has no public name; before Python 3.11 it was sre_parse.
-_PARSER: Any = import_module("re._parser" if version_info >= (3, 11) else "sre_parse")
-_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 
 LEAST = 3
 """Fewest characters of a word: shorter ones stand in every log."""
 
 MOST = 24
 """Most words of one choice: more are as slow as the pattern."""
-
-_Node = tuple[Any, Any]
 
 
 def needed_words(pattern: str, known: str = "") -> tuple[str, ...]:
@@ -30,7 +25,7 @@ def needed_words(pattern: str, known: str = "") -> tuple[str, ...]:
     out. The pattern is read as one that knows no letters but those of ASCII (``re.ASCII``).
     """
     try:
-        nodes = list(_PARSER.parse(pattern, re.ASCII))
+        nodes = list(PARSER.parse(pattern, re.ASCII))
     except (re.error, OverflowError, RecursionError):
         return ()
     return _rarest(choice for choice in _choices(nodes) if not any(x in known for x in choice))
@@ -40,7 +35,7 @@ def _rarest(choices: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return max(choices, key=lambda words: (min(map(len, words)), -len(words)), default=())
 
 
-def _choices(nodes: list[_Node]) -> Iterator[tuple[str, ...]]:
+def _choices(nodes: list[Node]) -> Iterator[tuple[str, ...]]:
     """Yield choices of words: of each, one is in every match of a sequence."""
     run = ""
     for operation, argument in _flat(nodes):
@@ -58,7 +53,7 @@ def _choices(nodes: list[_Node]) -> Iterator[tuple[str, ...]]:
         run = ""
         if name == "BRANCH":
             yield from _of_branches(argument[1])
-        elif name in _REPEATS and argument[0] > 0:
+        elif name in REPEATS and argument[0] > 0:
             yield from _choices(list(argument[2]))
         elif name == "ATOMIC_GROUP":
             yield from _choices(list(argument))
@@ -86,7 +81,7 @@ def _letter(name: str, argument: Any) -> str:
     return ""
 
 
-def _flat(nodes: list[_Node]) -> Iterator[_Node]:
+def _flat(nodes: list[Node]) -> Iterator[Node]:
     for operation, argument in nodes:
         if operation.name == "SUBPATTERN":
             yield from _flat(list(argument[3]))
