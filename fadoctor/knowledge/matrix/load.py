@@ -114,9 +114,15 @@ def pointer_file() -> Path | None:
 
 
 def _fetched() -> Path | None:
-    """Return the pointer to a fetched release, where there is one: one look at the disk."""
+    """Return the pointer to a fetched release, where there is one: one look at the disk.
+
+    A home that this user may not read (`docker run --user`, a service account) holds none.
+    """
     pointer = pointer_file()
-    return pointer if pointer is not None and pointer.exists() and not is_checkout() else None
+    # Path.exists() raises PermissionError before Python 3.14, where os.path.exists() says no.
+    if pointer is None or not os.path.exists(pointer) or is_checkout():  # noqa: PTH110
+        return None
+    return pointer
 
 
 def _in_use() -> Knowledge:

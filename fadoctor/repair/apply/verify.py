@@ -32,9 +32,11 @@ OUTPUT_LIMIT = 32 << 20
 _UNREACHABLE = re.compile(
     r"(?i)connection|timed? ?out|name or service|resolve host|\bnetwork\b|\bproxy\b"
     r"|\bcertificate\b|\boffline\b|from versions: none|building from source is disabled"
+    r"|\bos error \d|\berrno \d|failed to initialize cache"
 )
 """An index that knows no version at all was not reached, or is another one. Whole words: networkx
-and proxy-tools are packages."""
+and proxy-tools are packages. What the system refused (a cache of another user, a full disk) says
+as little of the plan."""
 
 # ERROR: ResolutionImpossible: for help visit ...
 #   x No solution found when resolving dependencies:

@@ -133,7 +133,10 @@ def _named_folder(path: Path, name: str, reason: str) -> ChosenEnvironment:
     python = find_python(path)
     if python is None:
         raise TargetError(
-            printable(f"{name}: its interpreter is gone (bin/python is missing or a broken link)")
+            printable(
+                f"{name}: its interpreter cannot be reached "
+                "(bin/python is missing, a broken link, or not yours to read)"
+            )
         )
     return ChosenEnvironment(path, python, reason, str(path))
 

@@ -71,6 +71,10 @@ def test_an_agreement_lists_everything() -> None:
         ("ERROR: No matching distribution found (from versions: none)", Answer.UNREACHABLE),
         ("WARNING: Retrying after connection broken: NewConnectionError", Answer.UNREACHABLE),
         ("/env/bin/python: No module named pip", Answer.UNREACHABLE),
+        (
+            "error: Failed to initialize cache at `/c`\n  cause: Permission denied (os error 13)",
+            Answer.UNREACHABLE,
+        ),
     ],
 )
 def test_a_refusal_is_not_a_missing_index(stderr: str, answer: Answer) -> None:

@@ -28,7 +28,7 @@ from tests.unit.sources.targets.made_environments import (
         ("dangling", "a broken symbolic link"),
         ("empty", "not an environment: no pyvenv.cfg, no conda-meta"),
         ("text", "not an interpreter: it is not executable"),
-        ("gutted", "its interpreter is gone"),
+        ("gutted", "its interpreter cannot be reached"),
         ("\x1b[31mred", r"--python \?\[31mred: does not exist"),
     ],
 )
