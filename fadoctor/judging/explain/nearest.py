@@ -61,15 +61,15 @@ def asked_by(lines: Sequence[str]) -> str:
 
 
 def notes_near(texts: Sequence[str], index: PageWords, knowledge: Knowledge) -> list[str]:
-    """Return a sentence that names the pages of rules nearest to a text; none where none is.
+    """Return a sentence with titles and ids of the pages nearest to a text; none where none is.
 
     Where one is clearly ahead and the text complains, a second one asks what decides.
     """
     near = PageIndex(index).near(asked_by(texts))
     if not near:
         return []
-    names = ", ".join(each.rule for each in near)
-    notes = [f"{NEAREST} {names}. `fadoctor rules show ID` prints a page."]
+    pages = "; ".join(f"{each.title} ({each.rule})" for each in near)
+    notes = [f"{NEAREST} {pages}. `fadoctor rules show ID` prints a page."]
     if (question := question_of(near, knowledge)) and complains(texts):
         notes.append(f"{DECIDES} {near[0].rule}: {question}")
     return notes
