@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.verdict import Backend, Predicted, Verdict
+from fadoctor.repair.plan.relations import MOST_REMEMBERED
 from fadoctor.repair.plan.rule_inputs import FactReading, values_of
 from fadoctor.repair.plan.shortfall import count_lost
 from fadoctor.repair.plan.wishes import HALF
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
-    from fadoctor.model.fact import Fact
 
 _OF_EXTENSION = ("file", "optional", "failure", "says")
 _OF_PACKAGE = ("version", "loads", "unmet", "wheel.prebuilt")
@@ -42,6 +43,9 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 Outlooks = dict[Backend, Outlook]
+
+Group = tuple[FactReading, ...]
+"""The facts that are read of one package, or of the Hub."""
 
 
 class Cells:
@@ -63,8 +67,18 @@ class Cells:
         self._machine = tuple(machine)
         self._memory = memory
         self._matrix: Matrix = kernels.matrix
-        self._readings = {backend: tuple(_read(kernels, backend)) for backend in Backend}
+        self._readers: dict[str, set[Backend]] = {}
+        numbers: dict[Group, int] = {}
+        self._readings: dict[Backend, tuple[int, ...]] = {}
+        """The places of their groups of facts: several backends read the same of torch."""
+        for backend in Backend:
+            read = tuple(_read(kernels, backend))
+            self._readings[backend] = tuple(numbers.setdefault(g, len(numbers)) for g in read)
+            for reading in chain.from_iterable(read):
+                self._readers.setdefault(reading.name, set()).add(backend)
+        self._groups = tuple(numbers)
         self._concerned: dict[tuple[str, str], frozenset[Backend]] = {}
+        self._decided: dict[int, tuple[Judgement, frozenset[Backend]]] = {}
 
     def next(
         self,
@@ -78,41 +92,62 @@ class Cells:
         `told`: what is held against the state, and what of it is new.
         """
         earlier, outlooks = before
-        telling, fresh = ([each for each in some if decides_a_verdict(each)] for some in told)
-        touched = {backend for each in fresh for backend in self.concerned(each)}
-        anew = [b for b in outlooks
-                if b in touched or not self._is_alike(b, earlier, environment)]  # fmt: skip
-        anew += backends
+        telling, fresh = told
+        touched = self._changed(earlier, environment).union(*map(self._decided_by, fresh))
+        anew = [*(backend for backend in outlooks if backend in touched), *backends]
+        if not anew:
+            return outlooks
         mine: dict[Backend, list[Judgement]] = {backend: [] for backend in anew}
-        for each in telling if anew else ():
-            for backend in self.concerned(each) & mine.keys():
+        for each in telling:
+            for backend in self._decided_by(each) & mine.keys():
                 mine[backend].append(each)
-        return outlooks | {b: self._outlook(b, environment, mine[b]) for b in anew}
+        asked = {place for backend in anew for place in self._readings[backend]}
+        values = {p: tuple(values_of(self._groups[p], environment.facts)) for p in asked}
+        return outlooks | {b: self._outlook(b, environment, values, mine[b]) for b in anew}
 
-    def _is_alike(self, backend: Backend, one: Environment, other: Environment) -> bool:
+    def _changed(self, one: Environment, other: Environment) -> set[Backend]:
+        """Return the backends that read a fact which differs between two states."""
         if one is other:
-            return True
-        mine, theirs = one.facts, other.facts
-        return all(mine.get(r.name) is theirs.get(r.name) for r in self._readings[backend])
+            return set()
+        before, after = one.facts.get, other.facts.get
+        readers = self._readers
+        changed = (readers[name] for name in readers if before(name) is not after(name))
+        return set().union(*changed)
 
     def _outlook(
-        self, backend: Backend, environment: Environment, mine: Sequence[Judgement]
+        self,
+        backend: Backend,
+        environment: Environment,
+        values: Mapping[int, tuple[Hashable, ...]],
+        mine: Sequence[Judgement],
     ) -> Outlook:
-        """Return what is predicted of a backend; `mine`: what is held against it."""
+        """Return what is predicted of a backend; `mine`: what is held against it.
+
+        `values`: what the groups of facts are, by their places.
+        """
         because = ((each.rule.id, each.subject, each.outcome, each.severity) for each in mine)
-        facts: Mapping[str, Fact] = environment.facts
-        asked = (
-            backend,
-            *self._machine,
-            *values_of(self._readings[backend], facts),
-            *because,
-        )
+        read = map(values.__getitem__, self._readings[backend])
+        asked = (backend, *self._machine, *read, *because)
         verdicts = self._memory.get(asked)
         if verdicts is None:
             kernels = Kernels(environment, self._matrix)
             there = [backend] if kernels.is_installed(backend) else []
             verdicts = self._memory[asked] = predict_backends(kernels, mine, there)
         return Outlook(verdicts, count_lost(self.worked, verdicts, (backend,)))  # type: ignore[arg-type]
+
+    def _decided_by(self, each: Judgement) -> frozenset[Backend]:
+        """Return the backends whose cells a judgement can keep from working.
+
+        States share their judgements, and ask again for each of them: the same object, the same
+        answer. The object is kept, since another one may get the number of one that is gone.
+        """
+        known = self._decided.get(id(each))
+        if known is None:
+            if len(self._decided) > MOST_REMEMBERED:
+                self._decided.clear()
+            found = self.concerned(each) if decides_a_verdict(each) else frozenset[Backend]()
+            known = self._decided[id(each)] = (each, found)
+        return known[1]
 
     def concerned(self, each: Judgement) -> frozenset[Backend]:
         """Return the backends that a judgement says something of."""
@@ -132,17 +167,21 @@ def is_of_no_use(outlooks: Outlooks, wanted: Collection[Backend]) -> bool:
     return all(verdict.predicted is Predicted.FAILS for verdict in half)
 
 
-def _read(kernels: Kernels, backend: Backend) -> Iterator[FactReading]:
+def _read(kernels: Kernels, backend: Backend) -> Iterator[Group]:
     """Yield the facts of packages that decide what is predicted of a backend, beside rules."""
-    for package in kernels.decided_by(backend):
-        yield from (FactReading(f"{package}.{noun}") for noun in _OF_PACKAGE)
-        yield from (FactReading(name, PACKAGES[package][0]) for name in READ_BY_NAME)
-        for name in EXTENSIONS.get(package, ()):
-            yield from (FactReading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION)
-    yield from (FactReading(f"{extension}.file") for extension in kernels.one_of(backend))
+    yield from map(_facts_of_package, kernels.decided_by(backend))
+    yield tuple(FactReading(f"{extension}.file") for extension in kernels.one_of(backend))
     if kernels.route(backend) == "hub":
-        yield from map(FactReading, _facts_of_hub(backend))
-        yield from (FactReading(name) for name in _OF_THE_HUB)
+        yield tuple(map(FactReading, (*_facts_of_hub(backend), *_OF_THE_HUB)))
+
+
+@cache
+def _facts_of_package(package: str) -> Group:
+    found = [FactReading(f"{package}.{noun}") for noun in _OF_PACKAGE]
+    found += [FactReading(name, PACKAGES[package][0]) for name in READ_BY_NAME]
+    for name in EXTENSIONS.get(package, ()):
+        found += [FactReading(f"{package}.{name}.{noun}") for noun in _OF_EXTENSION]
+    return tuple(found)
 
 
 @cache

@@ -50,6 +50,8 @@ class PartialState(msgspec.Struct, frozen=True):
     """Of the backends whose packages are decided."""
     quarrels: int = 0
     """Requirements between decided packages that are broken."""
+    failing: tuple[Judgement, ...] = ()
+    """Those of `telling` that are held against it: few of many."""
     bound: Cost = Cost()
 
 
@@ -101,7 +103,7 @@ class Costs:
         hub = sum(opens_route(choice, problem.there) for choice in changes)
         is_excused = partial(self._is_excused, node, verdicts)
         return Cost(
-            errors=failures(node.telling, Severity.ERROR, is_excused)
+            errors=failures(node.failing, Severity.ERROR, is_excused)
             + node.quarrels
             + (hub and is_of_no_use(node.outlooks, self.from_hub)),
             missed=missed,
@@ -109,7 +111,7 @@ class Costs:
             lowered=sum(map(problem.lowers, changes)),
             torch=sum(map(self._foundation, changes)),
             removed=kinds.count(ChoiceKind.REMOVE),
-            warnings=failures(node.telling, Severity.WARNING, is_excused),
+            warnings=failures(node.failing, Severity.WARNING, is_excused),
             far=sum(map(self._is_far, changes)),
             changed=replaced,
             builds=kinds.count(ChoiceKind.BUILD),
@@ -169,7 +171,7 @@ class Costs:
         open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
         ways = {cell: self._ways(cell) for cell in open_}
         waiting = [way for some in ways.values() for way in some if way[1] not in outlooks]
-        doomed = set(self.problem.doomed(node.telling, waiting))
+        doomed = set(self.problem.doomed(node.failing, waiting))
 
         def least(way: tuple[Gpu, Backend]) -> int:
             if way[1] in outlooks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import fact_mapping
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep
@@ -212,7 +212,10 @@ class _Search:
             (before.environment, before.outlooks), environment, (telling, fresh),
             self.backends[depth],
         ) if problem.gpus else {}  # fmt: skip
-        node = PartialState(state, environment, telling, outlooks, before.quarrels + quarrels)
+        failing = (*before.failing, *(each for each in fresh if each.outcome is Outcome.FAIL))
+        node = PartialState(
+            state, environment, telling, outlooks, before.quarrels + quarrels, failing
+        )
         return msgspec.structs.replace(node, bound=self.costs.of(node))
 
     def _descend(self, node: PartialState) -> None:
