@@ -20,6 +20,9 @@ from fadoctor.model.trace import TraceReport
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
+_COMPILED = (("Symptom", "width"), ("Symptom", "needs"), ("FixTemplate", "words"))
+"""What the compiler works out, and no file of a rule holds."""
+
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -52,7 +55,8 @@ def _rule_schema() -> dict[str, Any]:
     rule["properties"].pop("file")
     backends = widened["Affects"]["properties"]
     backends["backends"] = {"anyOf": [{"const": ALL_BACKENDS}, backends["backends"]]}
-    widened["Symptom"]["properties"].pop("width")
+    for kind, name in _COMPILED:
+        widened[kind]["properties"].pop(name)
     rule["properties"]["cases"] = {"type": "array", "items": case, "minItems": 1}
     rule["required"] = sorted([*rule["required"], "cases"])
     rule["anyOf"] = [{"required": ["when"]}, {"required": ["symptoms"]}]

@@ -72,3 +72,18 @@ def test_what_the_compiler_adds_is_no_part_of_a_table() -> None:
     table = data(RULES / "matrix" / "driver-floors.yaml")
     assert faults("table", table) == []
     assert faults("table", table | {"places": []})
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("symptoms", {"width": 20}),
+        ("symptoms", {"needs": [["driver"]]}),
+        ("fixes", {"words": {"shown": [["driver"]]}}),
+    ],
+)
+def test_what_the_compiler_works_out_is_not_written(part: str, change: dict[str, Any]) -> None:
+    rule = data(RULES / "driver" / "driver-too-old.yaml")
+    assert faults("rule", rule) == []
+    rule[part][0] |= change
+    assert faults("rule", rule)
