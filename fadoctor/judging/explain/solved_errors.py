@@ -70,6 +70,12 @@ _OPEN = compiled(
     r"|\b(?:solved|fixed|resolved) (?:in|by|with) (?:version|release|v?\d|main\b|master\b|#|PR\b"
     r"|the (?:next|latest|newest))"
 )
+# That is solved, but there is a new problem: ValueError: ...
+_NEXT = compiled(
+    r"(?i)\b(?:solved|fixed|resolved|gone|went away)\b[^\n]{0,40}\b(?:but|however|now)\b[^\n]{0,40}"
+    r"\b(?:new|another|different|next) (?:problem|error|issue|one)"
+    r"\W{1,4}\w{0,40}(?:error|exception)\b"
+)
 
 # It works now. | 已解决
 _WORKS = compiled(
@@ -153,4 +159,4 @@ def _tells_of_fix(text: str) -> bool:
 
 
 def _says_over(text: str) -> bool:
-    return _OVER.search(text) is not None and _OPEN.search(text) is None
+    return _OVER.search(text) is not None and not _OPEN.search(text) and not _NEXT.search(text)

@@ -46,6 +46,7 @@ def test_the_error_that_is_left_is_named(read: Callable[[str], Reading], quoted:
         f"This commit improves speed, it says. Before:\n{DTYPE}",
         f"This PR makes it worse.\nAfter:\n{DTYPE}\nHow can I go back?",
         f"This should fix the error:\n{DTYPE}\nIt still does not run.",
+        f"The import is solved, but now there is another error: {AMPERE}\nKeyError: 'a'",
     ],
 )
 def test_what_is_open_or_last_stays_loud(read: Callable[[str], Reading], log: str) -> None:
