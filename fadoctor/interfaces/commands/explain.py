@@ -18,8 +18,14 @@ from fadoctor.model.files import open_stream
 _PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^\n:;\"'()]{0,300}\.(?:log|txt|out|err|json|md)")
 """What can only be meant as the path of a log, although it has a space in it."""
 
-_WORDS = re.compile(r"\s|^\w{1,80}(?:Error|Exception)\b|^[A-Za-z]\w{0,80}:(?![\\/])")
-"""What a name of a file seldom has: several words, an error's name, a colon after a word."""
+_WORDS = re.compile(
+    r"\s|^\w{1,80}(?:Error|Exception)\b|^[A-Za-z]\w{0,80}:(?![\\/])"
+    r"|[\u3001-\u3002\uff01\uff0c\uff1a\uff1b\uff1f]|[\u3040-\u30ff\u4e00-\u9fff]{2}(?![^\n]{0,60}\.\w{1,5}$)"
+)
+"""What a name of a file seldom has: several words, an error's name, a colon after a word.
+
+Chinese and Japanese have no spaces between words.
+"""
 
 CONTRACT = "contract"
 """Kind of what rules about names that packages ask of each other are judged for."""

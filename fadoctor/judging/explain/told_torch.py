@@ -5,6 +5,7 @@ A torch that somebody asks about need not be installed, so that it is no fact of
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fadoctor.syntax.patterns import compiled
@@ -32,6 +33,15 @@ def told_torch(lines: Iterable[str]) -> str:
     """Return the one minor release of torch that lines name, "" for none and for several."""
     found = {each["minor"] for line in lines for each in _TORCH.finditer(line)}
     return found.pop() if len(found) == 1 else ""
+
+
+def told_major(lines: Iterable[str]) -> str:
+    """Return the major release of CUDA that lines name most often, "" where two are as frequent."""
+    found = Counter(
+        each["label"] or each["major"] for line in lines for each in _CUDA.finditer(line)
+    ).most_common(2)
+    is_clear = len(found) == 1 or (len(found) > 1 and found[0][1] > found[1][1])
+    return found[0][0] if is_clear else ""
 
 
 def told_first(cudas: Sequence[str], lines: Iterable[str]) -> list[str]:

@@ -17,7 +17,7 @@ from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.reading_command import reading_command
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
-from fadoctor.judging.explain.told_torch import NEWER, told_first, told_torch
+from fadoctor.judging.explain.told_torch import NEWER, told_first, told_major, told_torch
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
@@ -150,11 +150,12 @@ class WheelFiles:
     def _by_setup(self, python: str) -> list[Step]:
         """Return for each release which torch it has wheels for: its setup.py takes the one."""
         releases: dict[str, list[str]] = defaultdict(list)
+        major = self._cuda.partition(".")[0] or told_major(self._lines) or "12"
         for row in self._matrix.tables[_OFFICIAL_FIT].rows:
             torch = str(row["torch"])
             fits = (
                 row["platform"] == _LINUX
-                and row["cuda"] == (self._cuda.partition(".")[0] or "12")
+                and row["cuda"] == major
                 and row["abi"] == str(not is_older(torch, _NEW_ABI)).lower()
                 and (
                     python in cell_words(row["python"])

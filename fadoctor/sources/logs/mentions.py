@@ -100,10 +100,11 @@ _ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
 _FAILS = compiled(r"(?i)\W{0,3}(?:\w{1,10} ){0,2}?(?:fail|error|hangs|stuck|stops|crash|报错|失败)")
 _NEAR = 40
 _FOR = compiled(r"(?i)\b(?:for|if|when|use|使用)\s{0,4}$")
-# ROCm does not work on my RX 6700 XT: a complaint, and no wish for that GPU
+# ROCm does not work on my RX 6700 XT, it fails since torch 2.8: complaints, and no wish for a GPU
 _NOT_WORKING = compiled(
     r"(?i)(?:n['\u2019`]?t|\bnot|\bnever|\bno longer|\bstop(?:s|ped)?)"
-    r" (?:\w{1,8} )?work(?:s|ing)?\b"
+    r" (?:\w{1,8} )?work(?:s|ing)?\b|\bsince\b|\bincompatible with\b"
+    r"|\b(?:after|when|while) (?:\w{1,8} )?(?:up|down)grading\b|\b(?:i|we) (?:up|down)graded\b"
 )
 
 # PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.1.2+cpu) | Python  3.10.13 (you have 3.10.11)

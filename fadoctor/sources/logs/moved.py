@@ -31,6 +31,14 @@ _MOVED = tuple(
             rf"(?<!\w)(?:(?:up|down)(?:grad|dat)ed|switched|moved|went back|rolled back|reverted)"
             rf" to (?P<name>{NAME}) v?{VERSION}(?!\w|\.\d)"
         ),
+        # it no longer works since torch 2.8 | since the update to torch 2.9 it crashes
+        (
+            rf"(?:\b(?:no longer|not|never|stop\w{{0,4}}|fail\w{{0,3}}|crash\w{{0,3}}"
+            rf"|segfaults?|broke\w?)\b[^.\n]{{0,60}}|n.t [^.\n]{{0,60}}"
+            rf"|(?<!\w)(?=since (?:the|an?|my) (?:up|down)(?:grad|dat)e ))"
+            rf"since (?:(?:the|an?|my) )?(?:(?:up|down)(?:grad|dat)e (?:to|of) )?"
+            rf"(?P<name>torch|pytorch) v?{VERSION}(?!\w|\.\d)"
+        ),
         # xformers stayed at 0.0.26.post1
         (
             rf"(?<![\w.-])(?P<name>{NAME}) (?:stay(?:ed|s)|is (?:still|stuck))"
