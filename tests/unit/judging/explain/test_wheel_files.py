@@ -82,10 +82,10 @@ def test_a_file_goes_before_what_makes_a_build_possible(knowledge: Knowledge) ->
 
 
 LEFT = {
-    # nothing is installed yet that would have to be replaced
-    "uv pip install flash-attn\nFailed to build `flash-attn==2.8.2`\nNo module named 'torch'": (
-        "With torch 2.2, 2.3 or 2.6: uv pip install --no-build-isolation --no-cache-dir "
-        "flash-attn==2.7.4.post1"
+    # uv's environments have no pip, by which a command could install
+    f"uv pip install vllm\nImportError: /srv/python3.10/flash_attn_2_cuda.so: {_SYMBOL}": (
+        "With torch 2.4, 2.5, 2.7 or 2.8: uv pip install --no-build-isolation --no-cache-dir "
+        "--no-deps --force-reinstall flash-attn==2.8.3.post1"
     ),
     # CUDA unknown, of which both majors have builds
     f"{_NO_PART}\nWindows, Python 3.12.4, torch 2.9.1": (
