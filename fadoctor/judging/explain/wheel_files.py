@@ -16,6 +16,7 @@ from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.reading_command import reading_command
+from fadoctor.judging.explain.reading_torch import flash_steps, release_steps, xformers_steps
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
 from fadoctor.judging.explain.told_torch import NEWER, told_first, told_major, told_torch
 from fadoctor.knowledge.matrix.load import load_apart
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.scope import Scope
 
 SAGE = "sageattention"
+_XFORMERS = "xformers"
 _FLASH = PACKAGES[FLASH_ATTN][0]
 _WINDOWS, _LINUX, _ARM_LINUX = "win_amd64", "linux_x86_64", "linux_aarch64"
 _OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
@@ -75,6 +77,8 @@ _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64
 _OF_LINUX = compiled(
     r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
 )
+# uv's environments have no pip of their own
+_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 
 
 class WheelFiles:
@@ -98,12 +102,18 @@ class WheelFiles:
             made = self._of_sage()
         elif distribution == _FLASH and any(map(ABOUT_FLASH.search, self._lines)):
             made = self._of_flash()
+        elif distribution == _XFORMERS and not self._is_of_uv:
+            made = xformers_steps(self._matrix.tables, self._torch)
+        elif distribution and self._platform == _LINUX and not self._is_of_uv:
+            made = release_steps(self._matrix.tables, distribution, self._torch)
         elif wheel == NAMED_FILE:
             made = of_another_python(self._lines, self._python, self._platform)
         if not made:
             return fix
-        title = fix.title if distribution not in (SAGE, _FLASH) else self._title(distribution)
-        is_foreign = any(owner in step.text for step in made for owner in _OWNERS)
+        is_titled = distribution in (SAGE, _FLASH, _XFORMERS)
+        title = self._title(distribution) if is_titled else fix.title
+        said = [step.text for step in made if step.kind is not StepKind.SYSTEM]
+        is_foreign = any(owner in text for text in said for owner in _OWNERS)
         effects = _THIRD_PARTY.format(distribution) if is_foreign else ""
         return msgspec.structs.replace(
             fix, title=title, steps=tuple(made), side_effects=effects or fix.side_effects
@@ -128,8 +138,11 @@ class WheelFiles:
 
     def _of_flash(self) -> list[Step]:
         torch, python = self._torch or told_torch(self._lines), self._python
-        if self._platform == _LINUX and not torch:
-            return self._by_setup(python)
+        if self._platform == _LINUX and not (torch and python):
+            tables, pip = self._matrix.tables, self._pip
+            made = [] if self._is_of_uv else flash_steps(tables, torch, python, pip)
+            if made or not torch:
+                return made or self._by_setup(python)
         if torch and python:
             return self._decided(torch, python)
         return self._pattern(torch, python)
@@ -311,6 +324,10 @@ class WheelFiles:
     def _pip(self) -> str:
         """How pip is called: it keeps a broken file of the same version, unless it is forced."""
         return _FORCED if self._scope.rule.area == MISFITS else "pip install"
+
+    @cached_property
+    def _is_of_uv(self) -> bool:
+        return any(map(_UV.search, self._lines))
 
     @cached_property
     def _wheels(self) -> Wheels:

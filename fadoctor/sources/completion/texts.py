@@ -41,6 +41,8 @@ _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embe
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
                   "DLL ", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
+# - [ ] Windows: a box of an issue form that is not checked
+_UNCHECKED = compiled(r"[ \t]{0,8}[-*] \[ ?\]")
 _WSL = compiled(r"\bWSL ?2?\b")
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
@@ -80,7 +82,7 @@ def completed(
     if machine and isinstance(facts.get("host.platform"), Unknown):
         said, system = (fact_text(each["host.os"], "") for each in (facts, machine))
         facts |= machine if said in ("", system) else {}
-    text = "\n".join(line.text for line in lines)
+    text = "\n".join(line.text for line in lines if not _UNCHECKED.match(line.text))
     told = [*_platform(facts, text), *_torch(facts, combined, text, matrix)]
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")

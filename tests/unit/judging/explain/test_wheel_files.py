@@ -82,15 +82,10 @@ def test_a_file_goes_before_what_makes_a_build_possible(knowledge: Knowledge) ->
 
 
 LEFT = {
-    # Linux, torch unknown: the release whose setup.py takes the wheel
-    f"ImportError: /srv/e/lib/python3.10/site-packages/flash_attn_2_cuda.so: {_SYMBOL}": (
-        "With torch 2.4, 2.5, 2.7 or 2.8: pip install --no-build-isolation --no-cache-dir "
+    # uv's environments have no pip, by which a command could install
+    f"uv pip install vllm\nImportError: /srv/python3.10/flash_attn_2_cuda.so: {_SYMBOL}": (
+        "With torch 2.4, 2.5, 2.7 or 2.8: uv pip install --no-build-isolation --no-cache-dir "
         "--no-deps --force-reinstall flash-attn==2.8.3.post1"
-    ),
-    # nothing is installed yet that would have to be replaced
-    "uv pip install flash-attn\nFailed to build `flash-attn==2.8.2`\nNo module named 'torch'": (
-        "With torch 2.2, 2.3 or 2.6: uv pip install --no-build-isolation --no-cache-dir "
-        "flash-attn==2.7.4.post1"
     ),
     # CUDA unknown, of which both majors have builds
     f"{_NO_PART}\nWindows, Python 3.12.4, torch 2.9.1": (
@@ -117,6 +112,38 @@ def test_the_commands_that_are_left_have_conditions(knowledge: Knowledge, text: 
     steps = _steps(text, knowledge)
     assert steps[0].startswith(("`python -c", "On Windows run the next line."))
     assert LEFT[text] in steps
+
+
+READING = {
+    # Linux, torch or Python unknown: the command reads it
+    f"ImportError: /srv/e/lib/python3.10/site-packages/flash_attn_2_cuda.so: {_SYMBOL}": (
+        "('2.7.4.post1', ['2.2 12', '2.3 12', '2.6 12'])"
+    ),
+    f"ImportError: /srv/flash_attn_2_cuda.so: {_SYMBOL}\ntorch 2.6.0+cu124, Linux": (
+        "[('2.7.4.post1', ['2.6 12']), ('2.7.3', ['2.6 11'])]"
+    ),
+    # boxes of a form that are not checked
+    f"ImportError: /opt/e/flash_attn_2_cuda.so: {_SYMBOL}\n- [X] Linux\n- [ ] Windows": (
+        "-linux_x86_64.whl"
+    ),
+    "pip install xformers: ERROR: Failed building wheel for xformers\nerror: command 'nvcc.exe' "
+    "failed on Windows": "('2.8.0', '0.0.32.post2')",
+}
+
+
+@pytest.mark.parametrize("text", READING)
+def test_one_command_reads_what_is_not_told(knowledge: Knowledge, text: str) -> None:
+    (command,) = [each for each in _steps(text, knowledge) if 'python -c "import sys' in each]
+    assert READING[text] in command
+    assert not set("{}$!") & set(command)
+
+
+def test_a_release_is_named_where_torch_is_told(knowledge: Knowledge) -> None:
+    text = "pip install mamba-ssm\nERROR: Failed building wheel for mamba-ssm\nTorch 2.6.0+cu124"
+    assert _steps(text, knowledge)[1] == (
+        "pip install --no-build-isolation --no-cache-dir causal-conv1d==1.5.3.post1 "
+        "mamba-ssm==2.2.6.post3"
+    )
 
 
 def test_a_file_that_is_no_attention_needs_the_python_of_its_name(knowledge: Knowledge) -> None:

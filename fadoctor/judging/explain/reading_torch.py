@@ -1,0 +1,153 @@
+"""Commands that read torch, and install the release of another package that was built for it.
+
+They hold no braces, no dollar and no double quote: notebooks and shells take them as they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
+from fadoctor.model.fix import Step, StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fadoctor.model.rule import Table
+
+_FLASH_FILES = "https://github.com/Dao-AILab/flash-attention/releases/download/v"
+_OTHER_FILES = "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases"
+_LABELS = "2.7"
+"""Since this release the names of flash-attn's files have CUDA's major version alone: cu12."""
+_INDEX = "https://download.pytorch.org/whl/"
+_CUDAS = ("11", "12")
+_LINUX = "linux_x86_64"
+_READS_FLASH = (
+    "It reads torch's version, CUDA and ABI, and installs flash-attn's own wheel for them and this "
+    "Python. Nothing is compiled. Run it with the Python that runs the program."
+)
+_READS_XFORMERS = (
+    "It reads torch's version, and installs the xformers that was built for it, from the index of "
+    "its CUDA. torch stays as it is, and nothing is compiled."
+)
+
+
+def flash_steps(tables: Mapping[str, Table], torch: str, python: str, pip: str) -> list[Step]:
+    """Return the one command for flash-attn's own wheel on Linux, and what it does.
+
+    `torch`, `python`: what a text tells of them, "" for nothing; `pip`: with its options.
+    """
+    rows = [
+        row
+        for row in tables["flash-attn-for-torch"].rows
+        if row["platform"] == _LINUX and torch in ("", row["torch"])
+    ]
+    command = flash_command(rows, python, pip)
+    return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS_FLASH)] if command else []
+
+
+def xformers_steps(tables: Mapping[str, Table], torch: str) -> list[Step]:
+    """Return the one command for the xformers that was built for the torch that is there."""
+    if torch and version_part(torch, "major") != "2":
+        return []
+    command = xformers_command(tables["xformers-for-torch"].rows)
+    return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS_XFORMERS)]
+
+
+def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: str) -> str:
+    """Return the command for flash-attn's own wheel: it reads torch, CUDA, ABI and Python.
+
+    `rows`: of the table that has the newest release with a wheel; "" where none serves `python`.
+    """
+    chosen: dict[str, str] = {}
+    for row in rows:
+        torch, cuda, version = (str(row[name]) for name in ("torch", "cuda", "version"))
+        pythons = cell_words(row["python"])
+        serves = python in pythons if python else len(pythons) > 1
+        if serves and cuda in _CUDAS and not is_older(version, _LABELS):
+            key = f"{torch} {cuda}"  # of two for the two ABIs the older one has both
+            chosen[key] = min(chosen.get(key, version), version, key=version_key)
+    if not chosen:
+        return ""
+    groups = {
+        version: [key for key, each in chosen.items() if each == version]
+        for version in sorted(set(chosen.values()), key=version_key, reverse=True)
+    }
+    known = ", ".join(f"('{version}', {_listed(keys)})" for version, keys in groups.items())
+    words = ", ".join(f"'{word}'" for word in options.split()[1:])
+    return (
+        'python -c "import sys, subprocess as s, torch as t; '
+        "m = '.'.join(t.__version__.split('.')[:2]); c = str(t.version.cuda)[:2]; "
+        f"r = ([r for r, k in [{known}] if m + ' ' + c in k] + [''])[0]; "
+        "r = '' if 'a0' in t.__version__ else r; "
+        f"r or sys.exit('torch ' + t.__version__ + ': see {_OTHER_FILES}'); "
+        "a = str(t._C._GLIBCXX_USE_CXX11_ABI).upper(); p = 'cp3' + str(sys.version_info[1]); "
+        f"s.call([sys.executable, '-m', 'pip', {words}, '{_FLASH_FILES}' + r + '/flash_attn-' + r "
+        "+ '%2Bcu' + c + 'torch' + m + 'cxx11abi' + a + '-' + p + '-' + p "
+        "+ '-linux_x86_64.whl'])\""
+    )
+
+
+def xformers_command(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return the command for the xformers that was built for the torch that is there."""
+    pairs = ", ".join(
+        f"('{release}', '{row.get('windows') or row['xformers']}')"
+        for row in rows
+        for release in cell_words(row["torch"])
+    )
+    return (
+        'python -c "import sys, subprocess as s; from importlib.metadata import version as v; '
+        f"t, _, c = v('torch').partition('+'); x = dict([{pairs}]).get(t); "
+        "x = '' if 'rocm' in c else x; "
+        "x or sys.exit('no xformers was built for torch ' + t); "
+        "s.call([sys.executable, '-m', 'pip', 'install', '--no-deps', '--force-reinstall', "
+        f"'xformers==' + x] + ['--index-url', '{_INDEX}' + c] * c.startswith('cu'))\""
+    )
+
+
+def release_steps(tables: Mapping[str, Table], distribution: str, torch: str) -> list[Step]:
+    """Return the command for the release of a distribution that serves the torch that is there.
+
+    `torch`: what a text tells of it, "" for nothing.
+    """
+    rows = [
+        row
+        for row in tables["releases-by-torch"].rows
+        if distribution in cell_words(row["distribution"])
+    ]
+    if not rows:
+        return []
+    tools = cell_words(rows[0]["tools"])
+    first = [_install(tools)] if tools else []
+    if torch:
+        fitting = [row for row in rows if not is_older(torch, str(row["least"]))]
+        best = max(fitting, key=lambda row: version_key(str(row["least"])), default=None)
+        return [*first, _install(cell_words(best["requirements"]))] if best else []
+    command = Step(StepKind.SYSTEM, release_command(rows))
+    return [*first, command, Step(StepKind.ADVICE, str(rows[0]["says"]))]
+
+
+def _install(words: Sequence[str]) -> Step:
+    names = tuple(word for word in words if not word.startswith("-"))
+    options = tuple(word for word in words if word.startswith("-"))
+    return Step(StepKind.INSTALL, f"pip install {' '.join(words)}", names, options=options)
+
+
+def release_command(rows: Iterable[Mapping[str, object]]) -> str:
+    """Return the command for the requirements of a row; `least` is the torch that they need."""
+    listed = sorted(rows, key=lambda row: version_key(str(row["least"])), reverse=True)
+    known = ", ".join(
+        f"([{str(row['least']).replace('.', ', ')}], '{row['requirements']}')" for row in listed
+    )
+    return (
+        'python -c "import sys, subprocess as s; from importlib.metadata import version as v; '
+        "t = [int(n) for n in v('torch').split('.')[:2]]; "
+        f"r = ([r for m, r in [{known}] if t >= m] + [''])[0]; "
+        "r or sys.exit('torch ' + v('torch') + ' is too old'); "
+        "s.call([sys.executable, '-m', 'pip', 'install'] + r.split())\""
+    )
+
+
+def _listed(keys: Sequence[str]) -> str:
+    return f"[{', '.join(repr(key) for key in keys)}]"

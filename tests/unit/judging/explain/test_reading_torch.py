@@ -1,0 +1,94 @@
+"""Commands that read torch: what they install for each torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.reading_torch import flash_steps, release_steps, xformers_steps
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+
+def _called(command: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    called: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "call", called.append)
+    code = command.removeprefix('python -c "').removesuffix('"')
+    assert not set('"{}$!') & set(code)
+    exec(code, {})  # noqa: S102
+    return called[0][3:]
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "abi", "release"),
+    [
+        ("2.6.0+cu124", "12.4", False, "2.7.4.post1"),
+        ("2.8.0", "12.8", True, "2.8.3.post1"),
+        ("2.4.1+cu118", "11.8", False, "2.7.3"),
+    ],
+)
+def test_the_file_of_flash_attn(  # noqa: PLR0917
+    knowledge: Knowledge,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    cuda: str,
+    abi: bool,  # noqa: FBT001
+    release: str,
+) -> None:
+    torch = ModuleType("torch")
+    parts = {"version": SimpleNamespace(cuda=cuda)}
+    parts["_C"] = SimpleNamespace(_GLIBCXX_USE_CXX11_ABI=abi)
+    vars(torch).update(__version__=version, **parts)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    command = flash_steps(knowledge.tables, "", "", "pip install --no-deps")[0].text
+    url = _called(command, monkeypatch)[-1]
+    python = f"cp3{sys.version_info[1]}"
+    assert url == (
+        f"https://github.com/Dao-AILab/flash-attention/releases/download/v{release}/flash_attn-"
+        f"{release}%2Bcu{cuda[:2]}torch{version[:3]}cxx11abi{str(abi).upper()}-{python}-{python}"
+        "-linux_x86_64.whl"
+    )
+
+
+def test_another_torch_stops_with_a_word(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = ModuleType("torch")
+    vars(torch).update(__version__="2.4.0a0+f70", version=SimpleNamespace(cuda="12.5"))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    command = flash_steps(knowledge.tables, "", "", "pip install")[0].text
+    with pytest.raises(SystemExit, match=r"torch 2\.4\.0a0"):
+        _called(command, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("2.5.1+cu124", ["xformers==0.0.28.post3", "--index-url"]),
+        ("2.8.0", ["xformers==0.0.32.post2"]),
+    ],
+)
+def test_the_xformers_of_a_torch(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch, version: str, words: list[str]
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _: version)
+    called = _called(xformers_steps(knowledge.tables, "")[0].text, monkeypatch)
+    assert called[3 : 3 + len(words)] == words
+
+
+@pytest.mark.parametrize(
+    ("version", "last"),
+    [("2.9.1", "mamba-ssm==2.3.1"), ("2.6.0", "mamba-ssm==2.2.6.post3")],
+)
+def test_the_release_for_a_torch(
+    knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch, version: str, last: str
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _: version)
+    steps = release_steps(knowledge.tables, "mamba-ssm", "")
+    assert _called(steps[1].text, monkeypatch)[-1] == last
