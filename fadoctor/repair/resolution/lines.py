@@ -18,6 +18,7 @@ from fadoctor.repair.resolution.requirement_line import (
     GONE,
     changed_line,
     command_with_index,
+    command_without_index,
     index_line,
     is_index,
     still_asked,
@@ -128,9 +129,27 @@ def lines_of(
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
     diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
+    if not diffs and not edits:
+        edits += _told(environment, names, _wanted(plan))
     follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
     notes = tuple(_open_questions(environment))
     return Lines((*diffs, *together(dict.fromkeys(edits), follows)), tuple(rewrites), notes)
+
+
+def _told(
+    environment: Environment, names: Iterable[str], wanted: Iterable[tuple[str, str, str]]
+) -> Iterator[Edit]:
+    """Yield what to do by hand, where a plan moves something and changes no line for it.
+
+    A command would change the environment that is there, and that is not what was examined.
+    """
+    first = next(iter(names), "")
+    for name, text, index in wanted:
+        source = f" from {index}" if index else ""
+        places = _places(environment, name)
+        for file, at in [(place.file, str(place)) for place in places] or [(first, first)]:
+            ask = f"ask for {text}{source}" if text else f"remove {name}"
+            yield Edit(file, text=f"{at}: {ask}")
 
 
 def _follows(environment: Environment, rewritten: Collection[str], lock: str, name: str) -> bool:
@@ -281,6 +300,12 @@ def _with_its_index(
         return [Edit(place.file, text=text)]
     elif is_of_pypi and name == TORCH and kind == KIND:
         lines[:] = [GONE if is_index(line) else line for line in lines]
+    elif (
+        is_of_pypi
+        and name == TORCH
+        and (line := lines[place.line - 1]) != (bare := command_without_index(line, place.column))
+    ):
+        lines[place.line - 1] = bare
     elif is_of_pypi and build:
         text = f"{place}: {name} comes from PyPI: remove the index of {build} for it"
         return [Edit(place.file, text=text)]
