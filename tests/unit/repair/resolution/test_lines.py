@@ -333,3 +333,15 @@ def test_an_index_stays_where_another_line_asks_for_its_label() -> None:
     lines = [GONE, "torch==2.6.0", "# torch-scatter==2.1.2+cu126"]
     still_asked(lines, before)
     assert lines[0] == GONE
+
+
+def test_what_only_comes_along_is_named_where_no_other_line_is_changed(tmp_path: Path) -> None:
+    """The file as a whole is where it comes from: no line of it can be changed for that."""
+    path = tmp_path / TEXT
+    path.write_text("unsloth==2025.8.1\n")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.10.0"),))
+    facts = {"unsloth.requires": Known({"torch": ">=2.4.0"}, "x")}
+    places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(str(path), 0),)}
+    found = lines_of(plan, Environment("0", target, facts, places=places), [str(path)])
+    assert found.rewrites[0].text == "unsloth==2025.8.1\ntorch==2.10.0\n"
