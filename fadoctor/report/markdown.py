@@ -177,7 +177,7 @@ def _plan(plan: Plan) -> Iterator[str]:
     yield escape(answer_text(plan))
     for number, action in enumerate(plan.actions, 1):
         yield f"{number}. {escape(action.text)}"
-        lines = command_lines(action, windows=plan.windows)
+        lines = () if plan.edits else command_lines(action, windows=plan.windows)
         if lines:
             yield _fence("\n".join(lines), "sh")
     for edit in plan.edits:

@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.repair.plan.released import accepts
+from fadoctor.sources.manifests.contradicted import is_impossible
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def _broken(plan: Plan) -> Iterator[str]:
     yield from _unsaid(plan)
     yield from _from_elsewhere(plan)
     yield from _contradictions(plan)
+    yield from _opposed(plan)
     for action in plan.actions:
         if action.kind is ActionKind.INSTALL:
             yield from (f"a bare name: {item}" for item in action.requirements if _is_bare(item))
@@ -103,6 +105,23 @@ def _contradictions(plan: Plan) -> Iterator[str]:
         for name in moved:
             if note.startswith((f"{name} has no files", f"no known release of {name} ")):
                 yield f"{name} is installed, and a note says: {note}"
+
+
+def _opposed(plan: Plan) -> Iterator[str]:
+    """Yield two steps by hand of two findings of which no release of a package meets both.
+
+    Those of one finding may be ways to choose from.
+    """
+    asked: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for action in plan.actions:
+        if action.kind.is_run:
+            continue
+        for name, text in _REQUIREMENT.findall(action.text):
+            specifier = text.rstrip(",")
+            for other, findings in asked.get(normalise_name(name), ()):
+                if not {*findings} & {*action.findings} and is_impossible((specifier, other)):
+                    yield f"by hand {name}{specifier} is asked for, and {name}{other}"
+            asked.setdefault(normalise_name(name), []).append((specifier, action.findings))
 
 
 SERVERS = frozenset({"vllm", "sglang"})

@@ -28,6 +28,10 @@ BACK = Action(
     " torch==2.8.0+cu128 triton-windows==3.2.0.post21",
 )
 
+OPPOSED = (
+    Action(ActionKind.ADVICE, "pip install 'torch>=2.6,<2.8'", findings=("a",)),
+    Action(ActionKind.ADVICE, "pip install torch==2.9.0", findings=("b",)),
+)
 UNNAMED = Action(
     ActionKind.INSTALL, "x", ("x",), requirements=("torch==2.9.0",), undo="pip install peft==0.1"
 )
@@ -43,6 +47,10 @@ def made(**parts: Any) -> Plan:
     ("parts", "told"),
     [
         ({"actions": (BY_HAND,)}, "becomes 2.8.3.post1"),
+        (
+            {"actions": OPPOSED, "changes": ()},
+            "by hand torch==2.9.0 is asked for, and torch>=2.6,<2.8",
+        ),
         ({"proof": Proof(errors=("x",), lost=("gpu[0] flex bf16",))}, "stops working"),
         (
             {"actions": (Action(ActionKind.INSTALL, "x", ("x",), requirements=("sglang",)),)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,10 @@ COUNT = 6
 def test_files_end_in_what_was_said(tmp_path: Path) -> None:
     """`python -m tests.states.written` asks about hundreds."""
     found = {case: answer(case, tmp_path) for case in cases(COUNT, seed=3)}
-    assert {case: each for case, each in found.items() if each.kind != "ok"} == {}
+    answered = {case: each for case, each in found.items() if each.kind != "unanswered"}
+    if not answered:
+        pytest.skip("the index has answered nothing in time")
+    assert {case: each for case, each in answered.items() if each.kind != "ok"} == {}
 
 
 CASE = ("torch==2.8.0", "transformers==4.57.1", "3.12", ("A100", "550.54.15"))
@@ -42,6 +46,16 @@ def test_an_end_that_was_not_said(
     found = answer(CASE, tmp_path)
     assert found.kind == kind
     assert isinstance(found, Answer)
+
+
+def test_an_index_that_does_not_answer_is_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waits(*_: object) -> tuple[str, str]:
+        raise subprocess.TimeoutExpired("uv", 1)
+
+    monkeypatch.setattr(written, "resolved", waits)
+    assert answer(CASE, tmp_path).kind == "unanswered"
 
 
 @pytest.mark.network

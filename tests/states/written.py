@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -39,7 +40,7 @@ MACHINES = (
     ("A100", "535.129.03"),
 )
 PLATFORM = "x86_64-manylinux_2_39"
-WAITS = 600
+WAITS = 120
 OF_TORCH = frozenset(("driver-too-old", "torch-arch-unsupported"))
 """Errors of a torch that no line names: which one comes nobody said."""
 NAMES_TORCH = re.compile(r"^(?:torch|vllm|sglang|unsloth|xformers)\b", re.MULTILINE)
@@ -55,7 +56,7 @@ class Answer:
     """What a written file ends in."""
 
     kind: str
-    """One of: ok, refused, errors."""
+    """One of: ok, refused, errors, unanswered."""
     detail: str = ""
 
 
@@ -74,7 +75,10 @@ def answer(case: Case, folder: Path) -> Answer:
     plan = _told("fix", "--write", "--yes", "--requirements", str(file), *machine)
     said = set(plan["proof"]["errors"])
     text = file.read_text()
-    pins, refused = resolved(text, python, folder)
+    try:
+        pins, refused = resolved(text, python, folder)
+    except subprocess.TimeoutExpired:
+        return Answer("unanswered", f"uv has not answered in {WAITS} s")
     if refused:
         is_said = plan["outcome"] not in ("repairs", "nothing")
         return Answer("ok" if is_said else "refused", refused)
@@ -95,7 +99,7 @@ def resolved(text: str, python: str, folder: Path) -> tuple[str, str]:
     command += ["--python-version", python, "--python-platform", PLATFORM, str(asked)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAITS)
     if done.returncode:
-        return "", " ".join(done.stderr.split())[:WAITS]
+        return "", " ".join(done.stderr.split())[:600]
     return "\n".join(_PIN.findall(done.stdout)), ""
 
 
@@ -111,16 +115,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--minutes", type=float, default=60, help="begin no file after these")
     asked = parser.parse_args()
-    wrong = 0
+    ends = time.monotonic() + 60 * asked.minutes
+    done = wrong = 0
     for case in cases(asked.count, asked.seed):
+        if time.monotonic() > ends:
+            break
+        done += 1
         with tempfile.TemporaryDirectory() as folder:
             found = answer(case, Path(folder))
         if found.kind != "ok":
             wrong += 1
             sys.stdout.write(json.dumps([found.kind, found.detail, case]) + "\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{asked.count} files, {wrong} do not end in what was said\n")
+    sys.stdout.write(f"{done} files of {asked.count}, {wrong} do not end in what was said\n")
     return int(wrong > 0)
 
 

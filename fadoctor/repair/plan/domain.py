@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -244,7 +245,9 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
         case packages.FLASH_ATTN_3:
             found = list(candidates.flash_attn_3(environment))
         case _:
-            found = list(candidates.releases(package, environment))
+            every = partial(candidates.listed.every, package)
+            fitting = candidates.releases(package, environment)
+            found = problem.ruled_out.without(fitting, every)
     found += _of_the_hub(problem, package, environment) if package in problem.hub else ()
     there = is_there(environment, package)
     if there:

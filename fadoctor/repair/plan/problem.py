@@ -49,6 +49,7 @@ from fadoctor.repair.plan.requirements import (
     violations,
     with_pairs,
 )
+from fadoctor.repair.plan.ruled_out import RuledOut
 from fadoctor.repair.plan.wishes import HALF, PAIR, may_work, without_hub
 from fadoctor.sources.targets.tegra import is_tegra
 
@@ -99,6 +100,7 @@ class Problem:
         """Take the environment as it is, with variables already set as they should be."""
         self.session = session
         self.environment = environment
+        self.ruled_out = RuledOut(environment, session.matrix)
         self.others = {**told_by_facts(environment), **requirements}
         self.lessons = base.lessons
         self.kernels = Kernels(environment, session.matrix)

@@ -18,6 +18,7 @@ from fadoctor.repair.resolution.requirement_line import (
     GONE,
     changed_line,
     command_with_index,
+    command_without_index,
     index_line,
     is_index,
     still_asked,
@@ -80,6 +81,15 @@ def lines_of(
     Nothing is read outside of the `fence`, where there is one. `whole`: what the plan moves is
     named even so, where an installer would bring another release.
     """
+    names = tuple(names)
+    found = _lines_of(plan, environment, names, fence, whole=whole)
+    # where no line says what is moved, what only comes along has to be named
+    return found if found.edits else _lines_of(plan, environment, names, fence, whole=True)
+
+
+def _lines_of(
+    plan: Plan, environment: Environment, names: tuple[str, ...], fence: str, *, whole: bool
+) -> Lines:
     files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
@@ -87,7 +97,7 @@ def lines_of(
     over = OverImage()
     columns = _Columns()
     for name, wanted, index in _wanted(plan):
-        places = _places(environment, name)
+        places = _lines_that_name(environment, name, files)
         is_brought = _is_brought(environment, name)
         # what only comes along, and in a release that the plan does not want
         comes_open = name in environment.ranges or name in environment.bounded
@@ -128,9 +138,27 @@ def lines_of(
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
     diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
+    if whole and not diffs and not edits:
+        edits += _told(environment, names, _wanted(plan))
     follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
     notes = tuple(_open_questions(environment))
     return Lines((*diffs, *together(dict.fromkeys(edits), follows)), tuple(rewrites), notes)
+
+
+def _told(
+    environment: Environment, names: Iterable[str], wanted: Iterable[tuple[str, str, str]]
+) -> Iterator[Edit]:
+    """Yield what to do by hand, where a plan moves something and changes no line for it.
+
+    A command would change the environment that is there, and that is not what was examined.
+    """
+    first = next(iter(names), "")
+    for name, text, index in wanted:
+        source = f" from {index}" if index else ""
+        places = _places(environment, name)
+        for file, at in [(place.file, str(place)) for place in places] or [(first, first)]:
+            ask = f"ask for {text}{source}" if text else f"remove {name}"
+            yield Edit(file, text=f"{at}: {ask}")
 
 
 def _follows(environment: Environment, rewritten: Collection[str], lock: str, name: str) -> bool:
@@ -203,6 +231,17 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
 def _places(environment: Environment, name: str) -> tuple[Place, ...]:
     known = environment.places.get(f"{package_of(name, name)}.version", ())
     return known or environment.places.get(f"packages.installed.{name}", ())
+
+
+def _lines_that_name(
+    environment: Environment, name: str, files: dict[str, _File]
+) -> tuple[Place, ...]:
+    """Return where the files name a package; a file as a whole does so only where it is a lock."""
+    return tuple(
+        place
+        for place in _places(environment, name)
+        if place.line or place.file not in files or files[place.file].is_locked
+    )
 
 
 def _is_brought(environment: Environment, name: str) -> bool:
@@ -281,6 +320,12 @@ def _with_its_index(
         return [Edit(place.file, text=text)]
     elif is_of_pypi and name == TORCH and kind == KIND:
         lines[:] = [GONE if is_index(line) else line for line in lines]
+    elif (
+        is_of_pypi
+        and name == TORCH
+        and (line := lines[place.line - 1]) != (bare := command_without_index(line, place.column))
+    ):
+        lines[place.line - 1] = bare
     elif is_of_pypi and build:
         text = f"{place}: {name} comes from PyPI: remove the index of {build} for it"
         return [Edit(place.file, text=text)]

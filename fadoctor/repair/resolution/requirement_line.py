@@ -17,6 +17,9 @@ GONE = "\0"
 _INDEX = re.compile(
     r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
 )
+_INDEX_ALONE = re.compile(
+    r"\s{1,9}(?:--index-url|-i)[ =]\s{0,9}\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
+)
 # RUN uv pip install --system
 _COMMAND = re.compile(r"(?P<uv>\buv\s{1,3})?\bpip3?\s{1,3}install\b")
 _OF_SHELLS = ("Dockerfile",)
@@ -115,6 +118,19 @@ def command_with_index(line: str, column: int, index: str) -> str | None:
     # uv asks the first index that has a package, and no other, unless it is told to ask all
     best = " --index-strategy unsafe-best-match" if command["uv"] else ""
     return f"{head} --extra-index-url {index}{best}{rest}"
+
+
+def command_without_index(line: str, column: int) -> str:
+    """Return a line whose command for what stands in a column names no index of a build of torch.
+
+    Only `--index-url`: beside an index that is only added, PyPI is asked as well.
+    """
+    commands = [each for each in _COMMAND.finditer(line) if each.end() < column]
+    if not commands:
+        return line
+    start = commands[-1].end()
+    rest, joint, others = line[start:].partition("&&")
+    return line[:start] + _INDEX_ALONE.sub("", rest, count=1) + joint + others
 
 
 def still_asked(lines: list[str], before: list[str]) -> None:

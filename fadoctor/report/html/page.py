@@ -160,9 +160,10 @@ def _steps(plan: Plan) -> Iterator[Html]:
         yield command(" ".join(edit.command)) if edit.command else Html()
     for action in plan.actions:
         yield tag("p", tag("strong", action.text))
-        lines = command_lines(action, windows=plan.windows)
+        lines = () if plan.edits else command_lines(action, windows=plan.windows)
         yield command("\n".join(lines)) if lines else Html()
-        yield tag("p", f"Undo: {action.undo}", class_="quiet") if action.undo else Html()
+        undo = "" if plan.edits else action.undo
+        yield tag("p", f"Undo: {undo}", class_="quiet") if undo else Html()
 
 
 def _answer(state: State, sentence: str) -> Html:

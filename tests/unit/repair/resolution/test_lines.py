@@ -161,6 +161,41 @@ def test_a_command_names_the_index_and_all_that_comes_from_it(
     assert f"+RUN {told} {wanted[0]} x {wanted[1]}" in edit.diff.split("\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "after"),
+    [
+        ("torch==2.6.0 x==0.21.0 --index-url {index}", "torch==2.6.0 x==0.21.0"),
+        (
+            "-i {index} torch==2.6.0 && pip install x -i {index}",
+            "torch==2.6.0 && pip install x -i {index}",
+        ),
+    ],
+)
+def test_a_command_of_pypis_torch_names_no_index_of_another_build(
+    tmp_path: Path, command: str, after: str
+) -> None:
+    index = "https://download.pytorch.org/whl/cu126"
+    line = f"RUN pip install {command}".format(index=index)
+    file = str(tmp_path / "Dockerfile")
+    Path(file).write_text(f"FROM python:3.12\n{line}\n")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.6.0"),))
+    places: dict[str, tuple[Place, ...]] = {
+        "torch.version": (Place(file, 2, line.index("torch==") + 1),)
+    }
+    found = lines_of(plan, Environment("0", target, {}, places=places), [file])
+    assert (
+        found.rewrites[0].text == f"FROM python:3.12\nRUN pip install {after.format(index=index)}\n"
+    )
+
+
+def test_a_plan_that_changes_no_line_says_what_to_ask_for(tmp_path: Path) -> None:
+    """Else its commands would be printed, and they change what is installed here."""
+    found = planned(tmp_path, "torch==2.7.1\n", install("torch==2.7.1"))
+    assert not found.rewrites
+    assert [each.text.rpartition(": ")[2] for each in found.edits] == ["ask for torch==2.7.1"]
+
+
 def test_the_index_of_another_build_goes_where_torch_comes_from_pypi(tmp_path: Path) -> None:
     text = "--extra-index-url https://download.pytorch.org/whl/cu118\ntorch==2.5.1+cu118\n"
     [rewrite] = planned(tmp_path, text, install("torch==2.5.1")).rewrites
@@ -298,3 +333,15 @@ def test_an_index_stays_where_another_line_asks_for_its_label() -> None:
     lines = [GONE, "torch==2.6.0", "# torch-scatter==2.1.2+cu126"]
     still_asked(lines, before)
     assert lines[0] == GONE
+
+
+def test_what_only_comes_along_is_named_where_no_other_line_is_changed(tmp_path: Path) -> None:
+    """The file as a whole is where it comes from: no line of it can be changed for that."""
+    path = tmp_path / TEXT
+    path.write_text("unsloth==2025.8.1\n")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.10.0"),))
+    facts = {"unsloth.requires": Known({"torch": ">=2.4.0"}, "x")}
+    places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(str(path), 0),)}
+    found = lines_of(plan, Environment("0", target, facts, places=places), [str(path)])
+    assert found.rewrites[0].text == "unsloth==2025.8.1\ntorch==2.10.0\n"
