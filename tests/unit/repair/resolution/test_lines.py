@@ -341,7 +341,7 @@ def test_what_only_comes_along_is_named_where_no_other_line_is_changed(tmp_path:
     path.write_text("unsloth==2025.8.1\n")
     target = Target("manifest", "x", "y")
     plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.10.0"),))
-    facts = {"unsloth.requires": Known({"torch": ">=2.4.0"}, "x")}
+    facts: dict[str, Fact] = {"unsloth.requires": Known({"torch": ">=2.4.0"}, "x")}
     places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(str(path), 0),)}
     found = lines_of(plan, Environment("0", target, facts, places=places), [str(path)])
     assert found.rewrites[0].text == "unsloth==2025.8.1\ntorch==2.10.0\n"
