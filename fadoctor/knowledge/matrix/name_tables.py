@@ -203,7 +203,8 @@ class NameTables:
             span = f"since {low}" if beyond == "new" else f"up to {high}"
             return f"{name} has it {span}, and {end} is the {age} that was read{here}."
         said = f"Every release of {name} from {low} to {high} has it{here}"
-        return f"{said}: its files are damaged, shadowed, or not those of its version."
+        older = "" if here else "the one here is older, or "
+        return f"{said}: {older}its files are damaged, shadowed, or not those of its version."
 
     def _beyond(self, package: Row) -> str:
         """Return new or gone where the release that is here is older or newer than all read."""
