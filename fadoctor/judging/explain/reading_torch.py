@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
 from fadoctor.model.fix import Step, StepKind
+from fadoctor.model.packages import XFORMERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,7 +93,7 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
 def xformers_command(rows: Iterable[Mapping[str, object]]) -> str:
     """Return the command for the xformers that was built for the torch that is there."""
     pairs = ", ".join(
-        f"('{release}', '{row.get('windows') or row['xformers']}')"
+        f"('{release}', '{row.get('windows') or row[XFORMERS]}')"
         for row in rows
         for release in cell_words(row["torch"])
     )

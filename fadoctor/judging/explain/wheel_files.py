@@ -32,7 +32,7 @@ from fadoctor.knowledge.matrix.wheels import (
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Known, fact_text, fact_words
 from fadoctor.model.fix import Fix, Step, StepKind
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, XFORMERS
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.scope import Scope
 
 SAGE = "sageattention"
-_XFORMERS = "xformers"
+_XFORMERS = PACKAGES[XFORMERS][0]
 _FLASH = PACKAGES[FLASH_ATTN][0]
 _WINDOWS, _LINUX, _ARM_LINUX = "win_amd64", "linux_x86_64", "linux_aarch64"
 _OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
