@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
 # Folders have names of any script, and none of the characters that a shell acts on.
@@ -68,6 +68,8 @@ _OF_UV = compiled(
     r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? "
     r"(?P<folder>[^\n|\"'`]{1,160}?)\s{0,4}$"
 )
+# uv's environments have no pip of their own
+_RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
@@ -96,6 +98,11 @@ def uv_options(lines: Sequence[str]) -> str | None:
         return "--system"
     written = f'"{folder}"' if " " in folder else folder
     return "" if folder == _OWN_OF_UV else f"--python {written}"
+
+
+def is_of_uv(lines: Iterable[str]) -> bool:
+    """Return whether a log or its commands show uv, whatever environment it used."""
+    return any(map(_RUNS_UV.search, lines))
 
 
 def is_of_system(lines: Sequence[str]) -> bool:

@@ -5,12 +5,14 @@ They hold no braces, no dollar and no double quote: notebooks and shells take th
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
 from fadoctor.model.fix import Step, StepKind
-from fadoctor.model.packages import XFORMERS
+from fadoctor.model.packages import PACKAGES, XFORMERS
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +26,7 @@ _LABELS = "2.7"
 _INDEX = "https://download.pytorch.org/whl/"
 _CUDAS = ("11", "12")
 _LINUX = "linux_x86_64"
+_LEAST = compiled(r">=2\.(?P<minor>\d{1,2})")
 _READS_FLASH = (
     "It reads torch's version, CUDA and ABI, and installs flash-attn's own wheel for them and this "
     "Python. Nothing is compiled. Run it with the Python that runs the program."
@@ -46,6 +49,18 @@ def flash_steps(tables: Mapping[str, Table], torch: str, python: str, pip: str) 
     ]
     command = flash_command(rows, python, pip)
     return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS_FLASH)] if command else []
+
+
+def steps_for(
+    tables: Mapping[str, Table], distribution: str, torch: str, platform: str
+) -> list[Step]:
+    """Return the steps for a distribution that is compiled for one torch; none where none is known.
+
+    `torch`: what a text tells of it, "" for nothing.
+    """
+    if distribution == PACKAGES[XFORMERS][0]:
+        return xformers_steps(tables, torch)
+    return release_steps(tables, distribution, torch) if platform == _LINUX else []
 
 
 def xformers_steps(tables: Mapping[str, Table], torch: str) -> list[Step]:
@@ -75,7 +90,7 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
         version: [key for key, each in chosen.items() if each == version]
         for version in sorted(set(chosen.values()), key=version_key, reverse=True)
     }
-    known = ", ".join(f"('{version}', {_listed(keys)})" for version, keys in groups.items())
+    known = ", ".join(f"('{version}', {keys})" for version, keys in groups.items())
     words = ", ".join(f"'{word}'" for word in options.split()[1:])
     return (
         'python -c "import sys, subprocess as s, torch as t; '
@@ -150,5 +165,34 @@ def release_command(rows: Iterable[Mapping[str, object]]) -> str:
     )
 
 
-def _listed(keys: Sequence[str]) -> str:
-    return f"[{', '.join(repr(key) for key in keys)}]"
+def reading_command(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return a command that installs the `url` of the row for torch and its CUDA.
+
+    `rows`: with `torch`, a range without gaps between the rows, `cuda`, the major version, and
+    `url`; "" where they are not all from one place.
+    """
+    urls = [str(row["url"]) for row in rows]
+    bounds = [_LEAST.match(str(row["torch"])) for row in rows]
+    start = _beginning(urls)
+    end = _beginning([url[::-1] for url in urls])[::-1]
+    if not start.startswith("https://") or not all(bounds) or not end.endswith(".whl"):
+        return ""
+    least = [int(bound["minor"]) if bound else 0 for bound in bounds]
+    listed = sorted(zip(least, rows, urls, strict=True), key=lambda each: -each[0])
+    known = ", ".join(
+        f"({minor}, '{row['cuda']}', '{url.removeprefix(start).removesuffix(end)}')"
+        for minor, row, url in listed
+    )
+    return (
+        'python -c "import sys, subprocess as s, torch as t; '
+        "v = int(t.__version__.split('.')[1]); c = t.version.cuda[:2]; "
+        f"f = [f for m, k, f in [{known}] if v >= m and k == c][0]; "
+        "s.call([sys.executable, '-m', 'pip', 'install', '--no-deps', '--force-reinstall', "
+        f"'{start}' + f + '{end}'])\""
+    )
+
+
+def _beginning(texts: Sequence[str]) -> str:
+    """Return what all texts begin with."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
+    return "".join(letters[0] for letters in alike)

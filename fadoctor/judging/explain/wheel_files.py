@@ -15,8 +15,8 @@ import msgspec
 from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
-from fadoctor.judging.explain.reading_command import reading_command
-from fadoctor.judging.explain.reading_torch import flash_steps, release_steps, xformers_steps
+from fadoctor.judging.explain.own_python import is_of_uv
+from fadoctor.judging.explain.reading_torch import flash_steps, reading_command, steps_for
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
 from fadoctor.judging.explain.told_torch import NEWER, told_first, told_major, told_torch
 from fadoctor.knowledge.matrix.load import load_apart
@@ -77,8 +77,6 @@ _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64
 _OF_LINUX = compiled(
     r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
 )
-# uv's environments have no pip of their own
-_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 
 
 class WheelFiles:
@@ -102,12 +100,10 @@ class WheelFiles:
             made = self._of_sage()
         elif distribution == _FLASH and any(map(ABOUT_FLASH.search, self._lines)):
             made = self._of_flash()
-        elif distribution == _XFORMERS and not self._is_of_uv:
-            made = xformers_steps(self._matrix.tables, self._torch)
-        elif distribution and self._platform == _LINUX and not self._is_of_uv:
-            made = release_steps(self._matrix.tables, distribution, self._torch)
         elif wheel == NAMED_FILE:
             made = of_another_python(self._lines, self._python, self._platform)
+        elif distribution and not self._is_of_uv:
+            made = steps_for(self._matrix.tables, distribution, self._torch, self._platform)
         if not made:
             return fix
         is_titled = distribution in (SAGE, _FLASH, _XFORMERS)
@@ -327,7 +323,7 @@ class WheelFiles:
 
     @cached_property
     def _is_of_uv(self) -> bool:
-        return any(map(_UV.search, self._lines))
+        return is_of_uv(self._lines)
 
     @cached_property
     def _wheels(self) -> Wheels:

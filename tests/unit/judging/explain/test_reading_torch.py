@@ -10,10 +10,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.judging.explain.reading_torch import flash_steps, release_steps, xformers_steps
+from fadoctor.judging.explain.reading_torch import (
+    flash_steps,
+    reading_command,
+    release_steps,
+    xformers_steps,
+)
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
+
+BASE = "https://x.org/files/v2"
+ROWS = [
+    {"torch": ">=2.9", "cuda": "13", "url": f"{BASE}.6/a+cu130torch2.9-cp310-abi3-win_amd64.whl"},
+    {"torch": ">=2.9", "cuda": "12", "url": f"{BASE}.6/a+cu128torch2.9-cp310-abi3-win_amd64.whl"},
+    {
+        "torch": ">=2.7,<2.9",
+        "cuda": "12",
+        "url": f"{BASE}.3/a+cu128torch2.7-cp39-abi3-win_amd64.whl",
+    },
+]
 
 
 def _called(command: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -92,3 +108,34 @@ def test_the_release_for_a_torch(
     monkeypatch.setattr(metadata, "version", lambda _: version)
     steps = release_steps(knowledge.tables, "mamba-ssm", "")
     assert _called(steps[1].text, monkeypatch)[-1] == last
+
+
+def _installed(command: str, version: str, cuda: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    torch = ModuleType("torch")
+    vars(torch).update(__version__=version, version=SimpleNamespace(cuda=cuda))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    called: list[list[str]] = []
+    monkeypatch.setattr(subprocess, "call", called.append)
+    code = command.removeprefix('python -c "').removesuffix('"')
+    assert '"' not in code
+    exec(code, {})  # noqa: S102
+    return called[0][-1]
+
+
+@pytest.mark.parametrize(
+    ("version", "cuda", "row"),
+    [
+        ("2.11.0+cu130", "13.0", 0),
+        ("2.9.1+cu128", "12.8", 1),
+        ("2.8.0+cu129", "12.9", 2),
+        ("2.7.1", "12.6", 2),
+    ],
+)
+def test_the_file_for_torch_and_its_cuda_is_installed(
+    version: str, cuda: str, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _installed(reading_command(ROWS), version, cuda, monkeypatch) == ROWS[row]["url"]
+
+
+def test_rows_without_a_least_torch_give_no_command() -> None:
+    assert not reading_command([{**ROWS[0], "torch": "<2.6"}, ROWS[1]])
