@@ -59,6 +59,7 @@ _OF_GGML = compiled(
     r"|\blibrary=(?:CUDA|cuda)\b[^\n]{0,80}?\bcompute=(?P<chosen>\d{1,2}\.\d)\b"
     r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
 )
+_ABOUT_AMD = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
@@ -105,7 +106,8 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
     for found in islice(BARE_RADEON.finditer(text), MOST):
-        yield found, (f"RX {found['name']} {found['kind']}",)
+        if not found["small"] or _ABOUT_AMD.search(text):
+            yield found, (f"RX {found['name']} {found['kind']}",)
     for found in islice(OTHER_RADEON.finditer(text), MOST):
         yield found, (found["name"], f"RX {found['name']}")
     for found in islice(AMD_APU.finditer(text), MOST):
