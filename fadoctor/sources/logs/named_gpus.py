@@ -105,9 +105,8 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         if found["lead"] or found["kind"] or found["noun"]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
-    for found in islice(BARE_RADEON.finditer(text), MOST):
-        if not found["small"] or _ABOUT_AMD.search(text):
-            yield found, (f"RX {found['name']} {found['kind']}",)
+    for found in _bare_radeons(text):
+        yield found, (f"RX {found['name']} {found['kind']}",)
     for found in islice(OTHER_RADEON.finditer(text), MOST):
         yield found, (found["name"], f"RX {found['name']}")
     for found in islice(AMD_APU.finditer(text), MOST):
@@ -116,6 +115,13 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(RYZEN_AI_MAX.finditer(text), MOST):
         number = found["number"] or found["before"]
         yield found, (f"Ryzen AI Max+ {number}", f"Ryzen AI Max {number}")
+
+
+def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
+    """Yield cards without their series; 6800M is one only where the line is about AMD's."""
+    for found in islice(BARE_RADEON.finditer(text), MOST):
+        if not found["small"] or _ABOUT_AMD.search(text):
+            yield found
 
 
 def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
