@@ -90,7 +90,7 @@ class Vendor:
         ]
         products = _products(read, tables) if len(named) != 1 or _MAY_BE_CARD.search(text) else ()
         self._asks: tuple[str, ...] = ()
-        self.name = _stated(said) or _decided(named, products)
+        self.name = _stated(said, named) or _decided(named, products)
         if not self.name and len(products) > 1:
             self._asks = tuple(
                 word for row in words.values() for word in cell_words(row.get("builds"))
@@ -175,16 +175,19 @@ def _products(lines: Sequence[Line], tables: Mapping[str, Table]) -> tuple[str, 
     return tuple(found)
 
 
-def _stated(said: Environment | None) -> str:
+def _stated(said: Environment | None, named: Sequence[str]) -> str:
     """Return the vendor of the torch of a log, or of all GPUs that a report in it lists.
 
-    A torch for ROCm or XPU tells it, unless another vendor's GPU is there.
+    A torch for ROCm or XPU tells it, unless another vendor's GPU is there. One for XPU beside
+    nothing but words of NVIDIA was installed by mistake.
     """
     if said is None:
         return ""
     gpus = {fact_text(said.fact(f"{each.text}.vendor"), "") for each in said.subjects("gpu")} - {""}
     label = version_part(fact_text(said.fact("torch.version"), ""), "local") or ""
     build = AMD if isinstance(said.fact("torch.hip"), Known) else _OF_LABEL.get(label[:3], "")
+    if build == INTEL and NVIDIA in named and INTEL not in named:
+        return ""
     if build:
         return build if gpus <= {build} else ""
     return gpus.pop() if len(gpus) == 1 else ""

@@ -59,6 +59,7 @@ _OF_GGML = compiled(
     r"|\blibrary=(?:CUDA|cuda)\b[^\n]{0,80}?\bcompute=(?P<chosen>\d{1,2}\.\d)\b"
     r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
 )
+_ABOUT_AMD = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
@@ -104,7 +105,7 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         if found["lead"] or found["kind"] or found["noun"]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
-    for found in islice(BARE_RADEON.finditer(text), MOST):
+    for found in _bare_radeons(text):
         yield found, (f"RX {found['name']} {found['kind']}",)
     for found in islice(OTHER_RADEON.finditer(text), MOST):
         yield found, (found["name"], f"RX {found['name']}")
@@ -114,6 +115,13 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(RYZEN_AI_MAX.finditer(text), MOST):
         number = found["number"] or found["before"]
         yield found, (f"Ryzen AI Max+ {number}", f"Ryzen AI Max {number}")
+
+
+def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
+    """Yield cards without their series; 6800M is one only where the line is about AMD's."""
+    for found in islice(BARE_RADEON.finditer(text), MOST):
+        if not found["small"] or _ABOUT_AMD.search(text):
+            yield found
 
 
 def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
