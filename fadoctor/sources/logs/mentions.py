@@ -76,6 +76,11 @@ _PACKAGE_FORMS = (
         rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
         rf"{VERSION}{STOPS}"
     ),
+    # my torch version is 1.11.0, but not: make sure that the torch version is 2.4.0
+    (
+        r"(?:^\W{0,4}|[.,;] |(?<!if )(?<!sure )(?<!that )(?<!when )(?<!ther )\b(?:my|our|the|and) )"
+        rf"(?:current |installed )?(?P<name>{NAME}) version is v?{VERSION}{STOPS}"
+    ),
     # torch2.4.1 | PyTorch-2.4.1, but no name of a file
     (
         rf"(?<![\w./\\+-])(?P<name>(?:{NAME})(?=\d)|pytorch(?=-\d))-?"
