@@ -65,6 +65,7 @@ DRAWABLE = (
     Drawable("xformers-windows-wheels", drawn_cells.windows_python_tags, "xformers"),
     Drawable("bitsandbytes-windows", drawn_cells.windows_libraries, "bitsandbytes"),
     Drawable("needed-requirements", drawn_cells.needed),
+    Drawable("release-pythons", drawn_cells.told_pythons),
     Drawable("numpy-releases", drawn_cells.numpy_pythons),
     Drawable("entry-modules", drawn_cells.modules, named="distribution"),
     Drawable("transformers-no-fa2", drawn_sources.no_flash_attention, "transformers"),

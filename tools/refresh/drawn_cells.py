@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -150,6 +151,14 @@ def numpy_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
     found = minors(wheels_of(release))
     said = frozenset(each for each in PYTHONS if is_in(each, str(row["python"])))
     yield Told("", "python", said, found & frozenset(PYTHONS))
+
+
+def told_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
+    """Hold the range of Pythons against what the index tells of the release."""
+    texts = [file.python for file in release.files if file.python and not file.yanked]
+    said = frozenset(each for each in PYTHONS if is_in(each, str(row["python"])) is not False)
+    found = frozenset(each for each in PYTHONS if SpecifierSet(texts[-1]).contains(f"{each}.99"))
+    yield Told("", "python", said, found)
 
 
 PYTHONS = tuple(f"3.{minor}" for minor in range(8, 15))

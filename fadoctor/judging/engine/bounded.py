@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.fix import Step
 
+_PYTHONS = "release-pythons"
 # transformers>=4.49.0,<=5.24.0
 _RANGE = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60}) ?(?P<range>>=\d[\w.,<>=! ]{0,80})")
+# trl==0.14.0
+_PIN = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60}) ?== ?(?P<version>\d[\w.]{0,30})")
 _LOWER, _UPPER = re.compile(r">= ?([\d.]{1,20})"), re.compile(r"<=? ?([\d.]{1,20})")
 
 
@@ -37,14 +40,62 @@ def bounded_step(step: Step, environment: Environment, matrix: Matrix) -> Step |
     return msgspec.structs.replace(step, items=items, text=text)
 
 
+def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:
+    """Return what a step installs that no release for this Python is, and what it needs.
+
+    As a sentence for a person; "" where this Python is not what is in the way.
+    """
+    here = environment.fact("python.version")
+    for item in step.items if isinstance(here, Known) else ():
+        found = _RANGE.fullmatch(item) or _PIN.fullmatch(item)
+        low = _lowest(item)
+        if found is None or not low:
+            continue
+        for row in _rows(found["name"], matrix, _PYTHONS):
+            if is_in(low, str(row["version"])) and _needs_another(row, environment):
+                return (
+                    f"Make an environment with {_in_words(str(row['python']))} first, and run the"
+                    f" next line there: {found['name']} {low} does not install on Python"
+                    f" {here.value}."
+                )
+    return ""
+
+
+def _lowest(item: str) -> str:
+    pin = _PIN.fullmatch(item)
+    low = _LOWER.search(item)
+    return pin["version"] if pin else low[1] if low else ""
+
+
+def _in_words(pythons: str) -> str:
+    """Return a range of Pythons in words where it is a floor alone."""
+    floor = _LOWER.fullmatch(pythons)
+    return f"Python {floor[1]} or newer" if floor else f"a Python of {pythons}"
+
+
+def _rows(name: str, matrix: Matrix, *tables: str) -> list[Row]:
+    """Return rows of ranges of a package: of its own table, and of those of all packages."""
+    found: list[Row] = []
+    for title in tables or (f"{name.lower()}-releases", _PYTHONS):
+        table = matrix.tables.get(title)
+        if table is not None and table.keys.get("version") == "range":
+            is_own = "package" not in table.keys
+            found += [row for row in table.rows if is_own or row["package"] == name.lower()]
+    return found
+
+
 def _bounded(item: str, environment: Environment, matrix: Matrix) -> str:
     """Return a requirement below the first release that cannot work; "" where none is left."""
+    pin = _PIN.fullmatch(item)
+    if pin is not None:
+        rows = [r for r in _rows(pin["name"], matrix, _PYTHONS) if _needs_another(r, environment)]
+        return "" if any(is_in(pin["version"], str(row["version"])) for row in rows) else item
     found = _RANGE.fullmatch(item)
-    table = matrix.tables.get(f"{found['name'].lower()}-releases") if found else None
-    if found is None or table is None or table.keys.get("version") != "range":
+    rows = _rows(found["name"], matrix) if found else []
+    if found is None or not rows:
         return item
     low, high = _LOWER.search(found["range"]), _UPPER.search(found["range"])
-    needing = [row for row in table.rows if _needs_another(row, environment)]
+    needing = [row for row in rows if _needs_another(row, environment)]
     if low is None or any(is_in(low[1], str(row["version"])) for row in needing):
         return "" if low is not None else item
     ends = [found_end[1] for row in needing if (found_end := _LOWER.search(str(row["version"])))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.bounded import bounded_step
+from fadoctor.judging.engine.bounded import another_python, bounded_step
 from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.foreign import is_foreign
 from fadoctor.judging.engine.operators import is_below
@@ -52,6 +52,9 @@ def fitted(fix: Fix, environment: Environment, matrix: Matrix) -> Fix | None:
     steps = []
     for step in fix.steps:
         found = _fitted(step, environment, matrix) if step.kind is StepKind.INSTALL else step
+        if found is None and (python := another_python(step, environment, matrix)):
+            steps.append(Step(StepKind.ADVICE, python))
+            found = step
         if found is None or _is_refuted(found, environment, matrix):
             return None
         steps.append(found)
