@@ -35,6 +35,9 @@ TERMS_LIMIT = 80_000
 LEVELS = 31
 """Steps of a weight: five bits."""
 
+LIGHTEST = 4
+"""The lowest step that is kept: one word in ten of a page weighs less, and decides on none."""
+
 _BITS = 5
 _HEAVIEST = 1.0
 """A weight that has the highest step; the steps of small weights are finer."""
@@ -110,7 +113,9 @@ def packed(weighed: Iterable[tuple[Page, Vector]]) -> PageWords:
         pages.append(page)
         for word in sorted(vector):
             step = round(LEVELS * math.sqrt(vector[word] / _HEAVIEST))
-            number = place << _BITS | max(1, min(LEVELS, step))
+            if step < LIGHTEST:
+                continue
+            number = place << _BITS | min(LEVELS, step)
             words[word] = words.get(word, b"") + struct.pack("<H", number)
     return PageWords(tuple(pages), words)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 FILE = "pages.json"
-FORM = "form 20"
+FORM = "form 21"
 
 
 class Pages(msgspec.Struct, frozen=True, dict=True):
