@@ -46,7 +46,9 @@ def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:
     As a sentence for a person; "" where this Python is not what is in the way.
     """
     here = environment.fact("python.version")
-    for item in step.items if isinstance(here, Known) else ():
+    if not isinstance(here, Known):
+        return ""
+    for item in step.items:
         found = _RANGE.fullmatch(item) or _PIN.fullmatch(item)
         low = _lowest(item)
         if found is None or not low:

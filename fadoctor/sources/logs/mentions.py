@@ -78,7 +78,8 @@ _PACKAGE_FORMS = (
     ),
     # my torch version is 1.11.0, but not: make sure that the torch version is 2.4.0
     (
-        r"(?:^\W{0,4}|[.,;] |(?<!if )(?<!sure )(?<!that )(?<!when )(?<!ther )\b(?:my|our|the|and) )"
+        r"(?:^\W{0,4}|[.,;] |(?<!if )(?<!sure )(?<!that )(?<!when )(?<!whether )"
+        r"\b(?:my|our|the|and) )"
         rf"(?:current |installed )?(?P<name>{NAME}) version is v?{VERSION}{STOPS}"
     ),
     # torch2.4.1 | PyTorch-2.4.1, but no name of a file
