@@ -11,12 +11,14 @@ from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
+from tools.refresh.index import File, Release
 from tools.refresh.spans import (
     constructors,
     functions,
     header_names,
     headers,
     options,
+    pythons,
     tables,
     thrust,
     trainers,
@@ -329,6 +331,31 @@ def test_a_name_of_headers_is_gone_where_none_names_it_and_new_where_old_ones_do
     })  # fmt: skip
     assert gone == ["  - {name: lost_one, last: 0.6.0, gone: 0.7.0}\n"]
     assert new == ["  - {name: came, first: 0.7.0}\n"]
+
+
+def release_for(version: str, python: str, *, yanked: bool = False) -> tuple[Version, Release]:
+    parsed = Version(version)
+    file = File(f"some-{version}.tar.gz", "", parsed, python=python, yanked=yanked)
+    return parsed, Release("some", parsed, [file])
+
+
+def test_releases_that_take_the_same_pythons_are_one_row() -> None:
+    releases = dict([
+        release_for("0.1", ""),
+        release_for("0.9", ">=3.8.1, <4, !=3.9.7"),
+        release_for("1.0", "<4,>=3.8"),
+        release_for("1.1rc1", ">=3.12"),
+        release_for("1.1", ">=3.9"),
+        release_for("1.2", ">=3.13", yanked=True),
+        release_for("1.3", "no specifier"),
+        release_for("2.0.1", ">3.9"),
+    ])  # fmt: skip
+    assert pythons.python_rows("some", releases) == [
+        '  - {package: some, version: ">=0.9,<1.1", python: ">=3.8,<4"}\n',
+        '  - {package: some, version: ">=1.1,<1.3", python: ">=3.9"}\n',
+        '  - {package: some, version: ">=2.0.1,<2.1", python: ">3.9"}\n',
+    ]
+    assert pythons.told_python(release_for("1.2", ">=3.13", yanked=True)[1]) == ""
 
 
 def offer(index: TinyIndex, server: str, path: str) -> None:

@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from fadoctor.knowledge.matrix.versions import is_in
+from tools.refresh.spans.pythons import told_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -155,10 +156,9 @@ def numpy_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
 
 def told_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
     """Hold the range of Pythons against what the index tells of the release."""
-    texts = [file.python for file in release.files if file.python and not file.yanked]
     said = frozenset(each for each in PYTHONS if is_in(each, str(row["python"])) is not False)
-    found = frozenset(each for each in PYTHONS if SpecifierSet(texts[-1]).contains(f"{each}.99"))
-    yield Told("", "python", said, found)
+    takes = SpecifierSet(told_python(release))
+    yield Told("", "python", said, frozenset(p for p in PYTHONS if takes.contains(f"{p}.99")))
 
 
 PYTHONS = tuple(f"3.{minor}" for minor in range(8, 15))

@@ -15,6 +15,7 @@ from tools.refresh.spans import (
     header_names,
     headers,
     options,
+    pythons,
     thrust,
     trainers,
 )
@@ -159,6 +160,14 @@ def _of_constructors(index: Index, unread: list[str]) -> Rows:
     return {constructors.TABLE: rows}
 
 
+def _of_pythons(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for package in pythons.PACKAGES:
+        if (releases := _tried(partial(index.releases, package), package, unread)) is not None:
+            rows += pythons.python_rows(package, releases)
+    return {pythons.TABLE: rows}
+
+
 def _of_thrust(index: Index, unread: list[str]) -> Rows:
     had: list[dict[str, frozenset[str]]] = []
     for package, version in thrust.PACKAGES.items():
@@ -213,6 +222,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
     constructors.TABLE: _of_constructors,
+    pythons.TABLE: _of_pythons,
     thrust.TABLE: _of_thrust,
     trainers.METHODS: _of_trainers,
     trainers.NAMES: _of_trainers,
