@@ -49,24 +49,22 @@ def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:
     if not isinstance(here, Known):
         return ""
     for item in step.items:
-        found = _RANGE.fullmatch(item) or _PIN.fullmatch(item)
-        low = _lowest(item)
-        if found is None or not low:
-            continue
-        for row in _rows(found["name"], matrix, _PYTHONS):
-            if is_in(low, str(row["version"])) and _needs_another(row, environment):
+        name, low = _lowest(item)
+        for row in _refusing(name, environment, matrix, _PYTHONS):
+            if is_in(low, str(row["version"])):
                 return (
                     f"Make an environment with {_in_words(str(row['python']))} first, and run the"
-                    f" next line there: {found['name']} {low} does not install on Python"
-                    f" {here.value}."
+                    f" next line there: {name} {low} does not install on Python {here.value}."
                 )
     return ""
 
 
-def _lowest(item: str) -> str:
-    pin = _PIN.fullmatch(item)
-    low = _LOWER.search(item)
-    return pin["version"] if pin else low[1] if low else ""
+def _lowest(item: str) -> tuple[str, str]:
+    """Return the package of a pin or a range, and the lowest release that it admits."""
+    if pin := _PIN.fullmatch(item):
+        return pin["name"], pin["version"]
+    found, low = _RANGE.fullmatch(item), _LOWER.search(item)
+    return (found["name"], low[1]) if found and low else ("", "")
 
 
 def _in_words(pythons: str) -> str:
@@ -75,29 +73,29 @@ def _in_words(pythons: str) -> str:
     return f"Python {floor[1]} or newer" if floor else f"a Python of {pythons}"
 
 
-def _rows(name: str, matrix: Matrix, *tables: str) -> list[Row]:
-    """Return rows of ranges of a package: of its own table, and of those of all packages."""
+def _refusing(name: str, environment: Environment, matrix: Matrix, *titles: str) -> list[Row]:
+    """Return the rows of some tables whose releases of a package need another torch or Python."""
     found: list[Row] = []
-    for title in tables or (f"{name.lower()}-releases", _PYTHONS):
+    for title in titles:
         table = matrix.tables.get(title)
         if table is not None and table.keys.get("version") == "range":
             is_own = "package" not in table.keys
             found += [row for row in table.rows if is_own or row["package"] == name.lower()]
-    return found
+    return [row for row in found if _needs_another(row, environment)]
 
 
 def _bounded(item: str, environment: Environment, matrix: Matrix) -> str:
     """Return a requirement below the first release that cannot work; "" where none is left."""
     pin = _PIN.fullmatch(item)
     if pin is not None:
-        rows = [r for r in _rows(pin["name"], matrix, _PYTHONS) if _needs_another(r, environment)]
+        rows = _refusing(pin["name"], environment, matrix, _PYTHONS)
         return "" if any(is_in(pin["version"], str(row["version"])) for row in rows) else item
     found = _RANGE.fullmatch(item)
-    rows = _rows(found["name"], matrix) if found else []
-    if found is None or not rows:
+    if found is None:
         return item
+    own = f"{found['name'].lower()}-releases"
+    needing = _refusing(found["name"], environment, matrix, own, _PYTHONS)
     low, high = _LOWER.search(found["range"]), _UPPER.search(found["range"])
-    needing = [row for row in rows if _needs_another(row, environment)]
     if low is None or any(is_in(low[1], str(row["version"])) for row in needing):
         return "" if low is not None else item
     ends = [found_end[1] for row in needing if (found_end := _LOWER.search(str(row["version"])))]
