@@ -59,7 +59,7 @@ _OF_GGML = compiled(
     r"|\blibrary=(?:CUDA|cuda)\b[^\n]{0,80}?\bcompute=(?P<chosen>\d{1,2}\.\d)\b"
     r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
 )
-_ABOUT_AMD = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
+_ABOUT_GPUS = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
@@ -118,9 +118,9 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
 
 
 def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
-    """Yield cards without their series; 6800M is one only where the line is about AMD's."""
+    """Yield cards without their series; 6800M is one only where the line is about GPUs."""
     for found in islice(BARE_RADEON.finditer(text), MOST):
-        if not found["small"] or _ABOUT_AMD.search(text):
+        if not found["small"] or _ABOUT_GPUS.search(text):
             yield found
 
 
