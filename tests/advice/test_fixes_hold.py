@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from fadoctor.judging.diagnose import Prognosis, foresee
-from fadoctor.judging.engine.fixes import offered_fixes
-from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.kernels import visible_gpus
-from fadoctor.model.finding import Evidence, Finding, Severity
+from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.advice_proof import FixProver, Proved, Standing
@@ -30,6 +28,7 @@ from tests.unit.repair.plan.problems import session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import FixTemplate, Rule
 
@@ -163,89 +162,35 @@ def listed() -> dict[str, str]:
     return {key: why for key, _, why in found}
 
 
-def why_unproved(found: set[Standing], rule: Rule, fix: FixTemplate) -> str:
-    """Return why a fix is not proved anywhere, "" where it is.
-
-    What only a log shows is nowhere in the facts: such a fix was carried out and did no harm, or is
-    prose. That it helps, no facts can prove.
-    """
+def why_unproved(found: set[Standing]) -> str:
+    """Return why a fix is not proved anywhere, "" where it is."""
     if Standing.PROVED in found:
         return ""
-    if not rule.when or fix.logged or "'log." in str(fix.when):
-        return "log"
     if Standing.OPEN in found:
         return "open"
     return "prose" if Standing.PROSE in found else "never shown"
+
+
+def provable(rule: Rule) -> Iterator[FixTemplate]:
+    """Yield the fixes of a rule that facts show; that a fix for a log helps, no facts can prove."""
+    for fix in rule.fixes:
+        if not fix.logged and "'log." not in str(fix.when):
+            yield fix
 
 
 @pytest.mark.skipif(not ALL, reason="needs every state; set FADOCTOR_TESTS_REQUIRE=fixes")
 def test_no_fix_more_is_unproved() -> None:
     found = {
         f"{rule.id} {fix.id}": why
-        for rule in RULES
-        for fix in rule.fixes
-        if (why := why_unproved(_standings(rule).get(fix.id, set()), rule, fix))
+        for rule in FIRING
+        for fix in provable(rule)
+        if (why := why_unproved(tried(rule.id).standings.get(fix.id, set())))
     }
     if os.environ.get("FADOCTOR_UPDATE_GOLDEN"):
         count = {why: list(found.values()).count(why) for why in sorted(set(found.values()))}
         head = "# Fixes that no state proves: " + ", ".join(f"{n} {w}" for w, n in count.items())
-        tried_logs = sum(len(_harmless(rule)) for rule in RULES if not rule.when)
-        head += f"\n# Of what only logs show, {tried_logs} more were carried out and did no harm"
         lines = [f"{key}: {why}" for key, why in sorted(found.items())]
         LISTED.write_text("\n".join([head, *lines, ""]), encoding="utf-8")
     known = listed()
     assert {key: why for key, why in found.items() if key not in known} == {}, "prove them"
     assert sorted(known.keys() - found.keys()) == [], "proved by now: take them off the list"
-
-
-def _standings(rule: Rule) -> dict[str, set[Standing]]:
-    if rule.when:
-        return tried(rule.id).standings
-    return {fix_id: {Standing.PROVED} for fix_id in _harmless(rule)}
-
-
-@functools.cache
-def _harmless_by_rule() -> dict[str, set[str]]:
-    """Carry the fixes of rules that only logs show out on whole machines."""
-    found: dict[str, set[str]] = {}
-    rules = [rule for rule in RULES if not rule.when]
-    for before in foreseen_whole()[::3]:
-        prover = FixProver(before, session())
-        for rule in rules:
-            scope = Scope(before.environment, session().matrix, rule, _about_first(rule))
-            for fix in offered_fixes(scope):
-                after = prover.state.after(before.environment, fix)
-                if after.environment.facts == before.environment.facts:
-                    continue  # what it is about is not there
-                standing = prover.prove(_shown_by_a_log(rule), fix).standing
-                if standing is Standing.PROVED:
-                    found.setdefault(rule.id, set()).add(fix.id)
-    return found
-
-
-def _harmless(rule: Rule) -> set[str]:
-    return _harmless_by_rule().get(rule.id, set())
-
-
-def _about_first(rule: Rule) -> dict[str, str]:
-    """Return the first of what a rule is judged for."""
-    packages = {"package": "flash_attn", "extension": "flash_attn.binary"}
-    every = {"gpu": "gpu[0]", "toolkit": "toolkit[0]", **packages}
-    return {name: path for name, path in every.items() if name in rule.for_each}
-
-
-def _shown_by_a_log(rule: Rule) -> Finding:
-    return Finding(
-        rule_id=rule.id,
-        severity=rule.severity,
-        confidence=rule.confidence,
-        title=rule.title,
-        message=rule.message,
-        why=rule.why,
-        subject=rule.subject,
-        evidence=(Evidence("log", "", "a log"),),
-        fixes=(),
-        consequences=(),
-        references=rule.references,
-        fingerprint="",
-    )
