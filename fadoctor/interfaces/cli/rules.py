@@ -189,13 +189,14 @@ def run_cases(
 ) -> None:
     """Run the cases in the rules' own files; exit 1 if one fails."""
     from fadoctor.interfaces.cli.terminal import spinner
-    from fadoctor.judging.engine.suite import load_suite, run_suite
+    from fadoctor.judging.engine.suite import load_suite, own_folders, run_suite
     from fadoctor.report import suite_text
 
+    own = own_folders(folders or ())
     with spinner("reading rules", quiet=False) as tell:
-        suite = load_suite(folders or ())
+        suite = load_suite(own)
         tell("running the cases of the rules")
-        tested = run_suite(suite, own=bool(folders))
+        tested = run_suite(suite, own=bool(own))
     as_json = format_ is formats.Format.JSON
     text = suite_text.render_json(tested) if as_json else suite_text.render(tested)
     write(text, output, "json" if as_json else "text")

@@ -27,17 +27,23 @@ CASES_LIMIT = 1_000
 LINE_LIMIT = 2_000
 """Longest line about a rule's file."""
 
+PROBLEMS_LIMIT = 50
+"""Most problems of a folder that are said."""
+
 _NOT_FOUND = {Outcome.PASS, Outcome.NOT_APPLICABLE}
 
 
 class RulesDoNotCompileError(FadoctorError):
-    """Rules cannot be used: every reason, one a line."""
+    """Rules cannot be used: the reasons, one a line."""
 
     exit_code = RuleDataError.exit_code
 
     def __init__(self, problems: Iterable[RuleDataError]) -> None:
         """Take all problems; their texts come from outside and are made harmless."""
-        lines = (printable(str(problem), LINE_LIMIT) for problem in problems)
+        every = list(problems)
+        lines = [printable(str(problem), LINE_LIMIT) for problem in every[:PROBLEMS_LIMIT]]
+        if more := len(every) - len(lines):
+            lines.append(f"and {more} more problems")
         super().__init__("\nfadoctor: ".join(lines))
 
 
@@ -84,6 +90,12 @@ class Tested(msgspec.Struct, frozen=True):
     """Shipped cases that come out otherwise with own rows on top. They are no failures: a case
     about hardware that nobody knows changes as soon as somebody's rows know it."""
     schema_version: int = 1
+
+
+def own_folders(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the folders without a checkout's shipped rules, which every suite holds already."""
+    shipped = SOURCE.resolve()
+    return tuple(folder for folder in folders if folder.resolve() != shipped)
 
 
 def load_suite(folders: Iterable[Path] = ()) -> Suite:

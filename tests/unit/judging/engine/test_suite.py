@@ -10,16 +10,18 @@ import pytest
 
 from fadoctor.judging.engine.suite import (
     CASES_LIMIT,
+    PROBLEMS_LIMIT,
     RuleFile,
     RulesDoNotCompileError,
     Suite,
     _shipped_cases,
     load_suite,
     missing_cases,
+    own_folders,
     run_suite,
 )
 from fadoctor.knowledge.matrix.compile import compile_rules
-from fadoctor.model.errors import FadoctorError
+from fadoctor.model.errors import FadoctorError, RuleDataError
 from fadoctor.model.rule import Knowledge, Symptom
 from fadoctor.report import suite_text
 from tests.unit.knowledge.matrix.folders import rule_text, write
@@ -91,6 +93,18 @@ def test_every_problem_is_said_and_harmless(tmp_path: Path) -> None:
     ]
     assert all(line.isprintable() for line in lines)
     assert caught.value.exit_code == 2
+
+
+def test_of_a_folder_full_of_problems_the_first_are_said() -> None:
+    every = [RuleDataError(f"rule-{number}.yaml", "bad") for number in range(PROBLEMS_LIMIT + 7)]
+    lines = str(RulesDoNotCompileError(every)).split("\nfadoctor: ")
+    assert len(lines) == PROBLEMS_LIMIT + 1
+    assert lines[0] == "rule-0.yaml: bad"
+    assert lines[-1] == "and 7 more problems"
+
+
+def test_the_shipped_rules_of_a_checkout_are_no_own_ones(tmp_path: Path) -> None:
+    assert own_folders([ROOT / "rules", tmp_path, ROOT / "docs" / ".." / "rules"]) == (tmp_path,)
 
 
 def test_a_file_that_cannot_be_read_is_a_problem_too(tmp_path: Path) -> None:
