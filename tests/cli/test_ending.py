@@ -153,7 +153,7 @@ def test_interpreter_that_hangs_before_its_first_line(tmp_path: Path, name: str)
     assert end(argv, pids, number, tmp_path) == -number
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_signal_that_is_ignored_stays_so(hung: tuple[list[str], Path], tmp_path: Path) -> None:
     """Under nohup the end of the terminal ends nothing."""
     options, pids = hung

@@ -77,7 +77,7 @@ def in_use(fadoctor: Fadoctor) -> tuple[str, str]:
     return rules["version"], rules.get("origin", "")
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_the_whole_way(fadoctor: Fadoctor, index: Path, tmp_path: Path) -> None:
     before, origin = in_use(fadoctor)
     assert origin == ""

@@ -70,7 +70,7 @@ def test_a_few_plans_work_when_they_are_made_anew(space: Space, tmp_path: Path) 
 
 
 @pytest.mark.property
-@pytest.mark.long
+@pytest.mark.weekly
 def test_plans_work_when_they_are_made_anew(space: Space, tmp_path: Path) -> None:
     assert faults(space, SAMPLE, tmp_path) == {}
 

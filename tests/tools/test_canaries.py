@@ -86,7 +86,10 @@ def test_one_package_is_made_newer() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("folder", ["sixty", "second", "third"])
+@pytest.mark.parametrize(
+    "folder",
+    ["sixty", *(pytest.param(each, marks=pytest.mark.weekly) for each in ("second", "third"))],
+)
 def test_sixty_environments_get_the_alarms_that_are_right_and_no_others(folder: str) -> None:
     """Also with one package in a release that no table has: then nothing is claimed either."""
     sixty = cli.HERE / folder

@@ -54,7 +54,7 @@ def test_the_same_answer_whichever_way_it_is_started(tmp_path: Path, way: str) -
     assert b"refused" in run.stdout
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_as_a_module_and_as_a_command_and_through_a_shell(tmp_path: Path) -> None:
     _, document = traced(tmp_path, sys.executable, "-m", "patient")
     assert guilty(document) == [FOUND]
@@ -78,7 +78,7 @@ def test_two_ranks_with_ddp(tmp_path: Path) -> None:
     assert sorted(ranks) == [0, 1]
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 @pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("way", routes.WRAPPED[1:])  # of DDP there are ranks above
 def test_ranks_whose_model_is_wrapped(tmp_path: Path, way: str) -> None:
@@ -103,7 +103,7 @@ def test_an_end_without_notice_keeps_what_was_seen(tmp_path: Path, way: str, cod
     assert guilty(document) == [FOUND]
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_streams_are_those_of_the_command_alone(tmp_path: Path) -> None:
     argv = [sys.executable, str(PATIENT), "fails"]
     bare = subprocess.run(argv, capture_output=True, check=False, timeout=60, cwd=PATIENT.parent)
@@ -170,7 +170,7 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     assert "No such file" in run.stderr
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_compiled_code_runs_and_is_named(tmp_path: Path) -> None:
     code = (
         "import torch, torch.nn.functional as F\n"

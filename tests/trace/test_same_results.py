@@ -244,7 +244,7 @@ def test_python_code_in_a_backward_pass_is_seen() -> None:
     assert call.culprits["k"].source == "k = grad.float()"
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_functions_of_torch_can_be_pickled_scripted_and_compiled_as_before(tmp_path: Path) -> None:
     script = Path(__file__).with_name("uses.py")
     bare = [sys.executable, "-W", "ignore", str(script)]

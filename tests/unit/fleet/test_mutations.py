@@ -128,7 +128,7 @@ def test_a_few_mutations(start: int) -> None:
 
 @pytest.mark.property
 @pytest.mark.long
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned(every=3)
 @pytest.mark.parametrize("start", range(0, MUTATIONS, 2_000))
 def test_many_mutations(start: int) -> None:
     for seed in range(start, start + 2_000):

@@ -136,7 +136,7 @@ def test_as_pip_check_on_100_environments(folders: list[Path], tmp_path: Path) -
     assert broken > len(folders) // 2
 
 
-@pytest.mark.long
+@pytest.mark.weekly
 def test_as_uv_pip_check_on_300_environments(folders: list[Path], tmp_path: Path) -> None:
     if not UV:
         pytest.skip("no uv")
