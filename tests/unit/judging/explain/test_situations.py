@@ -41,6 +41,7 @@ LINES = {
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
     "in-a-uv-project": "$ uv run train.py",
+    "in-a-notebook-cell": "then %pip install xformers in the first cell",
     "in-jupyter": "train.ipynb, cell 3",
     "packed-on-windows": "I unpacked it and double-clicked run.bat",
 }
