@@ -40,6 +40,7 @@ LINES = {
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
+    "unsloth-studio": "event: Found 0 models in /home/eve/.unsloth/studio/exports",
     "in-a-uv-project": "$ uv run train.py",
     "in-a-notebook-cell": "then %pip install xformers in the first cell",
     "in-jupyter": "train.ipynb, cell 3",
