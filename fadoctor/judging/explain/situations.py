@@ -39,7 +39,8 @@ LINE = 400
 
 _PIP = "pip "
 _ASKS, _SILENT = "uninstall", "-y"
-"""A cell of a notebook cannot answer what pip asks."""
+"""A cell of a notebook cannot answer what pip asks, nor can the build of an image."""
+_UNINSTALLS = compiled(r"(?<!uv )\b(pip3? uninstall )(?!-y\b)")
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
 _IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
 # python -c "import torch" | python3 -m pip show torch
@@ -72,6 +73,8 @@ class Situation(msgspec.Struct, frozen=True):
     Without any, they are Debian's own."""
     sets: str = ""
     """The word that sets a variable here, where that is not the shell's."""
+    silent: bool = False
+    """Whether what pip asks is not answered here."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
@@ -206,6 +209,8 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     """Return a fix with what is to be known beside it in the first of some places."""
     for each in here:
         fix = each.started(fix)
+    if any(each.silent for each in here):
+        fix = _silent(fix)
     if any(each.owns(fix) for each in here):
         return fix
     shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
@@ -215,6 +220,17 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
         return fix
     told = shown or next(filter(None, (each.told(fix) for each in here)), "")
     steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
+    return msgspec.structs.replace(fix, steps=steps)
+
+
+def _silent(fix: Fix) -> Fix:
+    """Return a fix whose commands do not ask before they uninstall."""
+    steps = tuple(
+        msgspec.structs.replace(step, text=_UNINSTALLS.sub(rf"\g<1>{_SILENT} ", step.text))
+        if step.kind is StepKind.UNINSTALL
+        else step
+        for step in fix.steps
+    )
     return msgspec.structs.replace(fix, steps=steps)
 
 
@@ -241,6 +257,7 @@ def _situation(row: Row) -> Situation:
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),
         tuple(cell_words(row.get("own"))),
+        silent=row.get("silent") is True,
         renames=tuple(cell_words(row.get("renames"))),
         **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
     )

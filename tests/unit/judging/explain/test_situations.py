@@ -40,7 +40,9 @@ LINES = {
     "pinokio": "I installed Wan by Pinokio",
     "installer-files": r"E:\tts\installer_files\env\lib\site-packages\torch",
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
+    "unsloth-studio": "event: Found 0 models in /home/eve/.unsloth/studio/exports",
     "in-a-uv-project": "$ uv run train.py",
+    "in-a-notebook-cell": "then %pip install xformers in the first cell",
     "in-jupyter": "train.ipynb, cell 3",
     "packed-on-windows": "I unpacked it and double-clicked run.bat",
 }
@@ -88,6 +90,8 @@ def test_each_place_of_the_table_is_tried() -> None:
         "macro average, a mac address, and big-mac in a list",
         "GPUs before Ampere, such as those that are available on Google Colab",
         "It works in WSL and runs fine on Colab, my own Linux box fails",
+        "On Colab the same code runs fine, and on this V100 it does not",
+        "A collab of two labs trained the model",
         "I run python train.py FROM the shell, and from torch import nn",
     ],
 )
@@ -123,6 +127,21 @@ def test_pip_is_started_as_it_is_there_and_what_follows_is_said_once() -> None:
     here = [Situation("x", pip="uv pip", installs="Then A."), Situation("y", installs="Then B.")]
     (placed,) = suiting([_fix("pip install torch", kind=StepKind.INSTALL)], here)
     assert [step.text for step in placed.steps] == ["uv pip install torch", "Then A."]
+
+
+@pytest.mark.parametrize(
+    ("command", "placed"),
+    [
+        ("pip3 uninstall xformers", "pip3 uninstall -y xformers"),
+        ("python -m pip uninstall xformers", "python -m pip uninstall -y xformers"),
+        ("pip uninstall -y xformers", "pip uninstall -y xformers"),
+        ("uv pip uninstall xformers", "uv pip uninstall xformers"),
+    ],
+)
+def test_the_build_of_an_image_does_not_answer_pip(command: str, placed: str) -> None:
+    fix = _fix(command, kind=StepKind.UNINSTALL)
+    assert suiting([fix], [Situation("x", silent=True)])[0].steps[0].text == placed
+    assert suiting([fix], [Situation("x")]) == (fix,)
 
 
 def test_a_fix_about_the_driver_is_told_whose_it_is() -> None:
