@@ -57,11 +57,13 @@ _TOLD_OF_SCRIPT = compiled(r"^\W{0,2}venv (?P<python>(?:\./|/)?[\w./@+-]{0,120}/
 # (venv) ada@box:~$ | (py312) $: the environment is active where commands are typed
 _ACTIVE = compiled(r"^\s{0,8}\([\w. -]{1,40}\) ?(?:\S{1,80} ?)?[$#%>] ?")
 
+# poetry run pip install x
 # $ uv pip install torch | E:\ui\python_embeded\python.exe -m pip install x | pip3 install y
 _TYPED = compiled(
     r"(?<![^\s>$#`(])(?P<how>"
     r"(?:\"[A-Za-z]:\\[^\"\n]{3,120}python(?:\.exe)?\"|[\w.\\/:~+-]{0,120}(?:python[\d.]{0,4}(?:\.exe)?|py))"
-    r" (?:-[\w.]{1,6} ){0,3}-m pip|uv pip|pip[\d.]{0,4}) (?:un)?install (?P<rest>[^\n]{0,200})"
+    r" (?:-[\w.]{1,6} ){0,3}-m pip|uv pip|(?:poetry|pipenv|pdm|hatch) run (?:python3? -m )?pip"
+    r"|pip[\d.]{0,4}) (?:un)?install (?P<rest>[^\n]{0,200})"
 )
 # Using Python 3.12.10 environment at: _env_trellis2 | Using CPython 3.11 environment at /opt/venv
 _OF_UV = compiled(

@@ -38,6 +38,8 @@ LINE = 400
 """Characters of a line that are searched."""
 
 _PIP = "pip "
+# CMAKE_ARGS="-DGGML_CUDA=on" pip install x: variables that hold for this command alone
+_VARIABLES = compiled(r"(?:[A-Z][A-Z_]{1,40}=(?:\"[^\"\n]{0,120}\"|[^\s\"]{1,80}) ){1,3}(?=pip )")
 _ASKS, _SILENT = "uninstall", "-y"
 """A cell of a notebook cannot answer what pip asks, nor can the build of an image."""
 _UNINSTALLS = compiled(r"(?<!uv )\b(pip3? uninstall )(?!-y\b)")
@@ -90,12 +92,19 @@ class Situation(msgspec.Struct, frozen=True):
         """Return a fix with pip, the system's installer and variables, as they are written here."""
         if not self.pip and not self.installer and not self.sets:
             return fix
-        texts = [self._command(step) for step in fix.steps]
+        texts = [self._written(step) for step in fix.steps]
         steps = tuple(
             step if text == step.text else msgspec.structs.replace(step, text=text)
             for step, text in zip(fix.steps, texts, strict=True)
         )
         return msgspec.structs.replace(fix, steps=steps)
+
+    def _written(self, step: Step) -> str:
+        first = _VARIABLES.match(step.text) if step.kind in _STARTED else None
+        if first is None or not self.pip or self.pip.startswith("!") or "\\" in self.pip:
+            return self._command(step)
+        bare = msgspec.structs.replace(step, text=step.text[first.end() :])
+        return first[0] + self._command(bare)
 
     def _command(self, step: Step) -> str:
         if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):

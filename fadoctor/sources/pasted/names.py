@@ -133,6 +133,11 @@ _ASKED = compiled(
     r"|どの[^\n]{0,12}(?:バージョン|wheel)|как\w{0,2}[^\n]{0,12}верси|어떤 ?버전"
 )
 """Which flash-attn version do I need for torch 2.7? What has a version in it is what is there."""
+_NOW = compiled(
+    r"(?i)\b(?:now|currently),? (?:(?:i|we|it|nvidia-smi|pip|that) )?"
+    r"(?:have|has|got|get|gives?|shows?|am on|is|says?|reports?|runs?)\b"
+)
+"""I did an upgrade, and now I have driver 495.46: what was wanted before is there since."""
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
 
@@ -148,6 +153,8 @@ def is_wished(text: str, start: int, end: int) -> bool:
         behind = behind[: stop.end()]
     if _ASKED.search(before):
         return False
+    if now := _NOW.search(before):
+        before = before[now.start() :]
     if asked := _ASKED.search(behind):
         behind = behind[: asked.start()]
     return WISH.search(before.lstrip() + text[start:end] + behind) is not None

@@ -68,6 +68,8 @@ def test_what_pipx_installed_is_reached_through_it(lines: list[str], pip: str) -
         ([r'Command: "C:\my ui\venv\Scripts\python.exe" -m pip install x'],
          r'"C:\my ui\venv\Scripts\python.exe" -m pip'),
         (["pip install torch", "uv pip install torch"], ""),
+        (["FOO=1 poetry run pip install x", "pipenv is here, too"], "poetry run pip"),
+        (["pdm run python -m pip install x"], "pdm run python -m pip"),
         (["pip install torch"], ""),
         (["[notice] To update, run: python.exe -m pip install --upgrade pip"], ""),
         (["/tmp/$(x)/python -m pip install torch"], ""),
@@ -113,3 +115,13 @@ def test_commands_start_it(knowledge: Knowledge) -> None:
     [finding, *_] = explain(read_log(io.BytesIO(log.encode()), "a", knowledge), knowledge).findings
     texts = [step.text for step in finding.fixes[0].steps]
     assert r"D:\ui\venv\Scripts\python.exe -m pip install setuptools==69.5.1" in texts
+
+
+def test_variables_of_one_command_stay_before_pip(knowledge: Knowledge) -> None:
+    log = (
+        "CMAKE_ARGS='-DLLAMA_CUBLAS=on' poetry run pip install llama-cpp-python\n"
+        "The log still shows BLAS = 0, so the GPU is not used.\n"
+    )
+    [finding, *_] = explain(read_log(io.BytesIO(log.encode()), "a", knowledge), knowledge).findings
+    first = finding.fixes[0].steps[0].text
+    assert first.startswith('CMAKE_ARGS="-DGGML_CUDA=on" poetry run pip install "llama-cpp-python')
