@@ -197,7 +197,9 @@ _CAPABILITY = compiled(
 # Installed CUDA version 10.1 does not match the version torch was compiled with 11.7
 _COMPILED_WITH = compiled(
     r"(?:used to compile PyTorch \(|PyTorch \((?=[\d.]{3,6}\)\. Please make sure)"
-    r"|the version torch was compiled with )(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
+    r"|the version torch was compiled with "
+    # torch's sentence and its values side by side: ('... PyTorch (%s). ...', '12.6', '13.0')
+    r"|PyTorch \(%s\)\.[^\n]{1,70}', ?'[\d.]{3,6}', ?')(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
 )
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
