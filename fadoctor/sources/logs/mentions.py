@@ -45,13 +45,16 @@ _WORDS = (
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
-    "lmsysorg/", "/pytorch:", "-py3", "-cu1",
+    "+cpu", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?[`'\"*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(
+    r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?(?: is|的?版本号?[是为]?)?"
+    r"[`'\"*:=\s]{0,60}v?\d"
+)
 """What stands where the version of a package does, from the first word of its name on."""
 
 IS = "是|为|は|:|变成了?|变为|becomes|became|is now"

@@ -121,7 +121,7 @@ LINES = [
      {"driver.cuda": "12.4"}),
     ("detected CUDA version (11.8) mismatches the version that was used to compile PyTorch (12.4)",
      {"torch.cuda": "12.4", "torch.version": None}),
-    ("('... used to compilePyTorch (%s). Please make sure of it.', '12.6', '13.0')",
+    ("('The detected CUDA version (%s) ... compilePyTorch (%s). Please', '12.6', '13.0')",
      {"torch.cuda": "13.0", "torch.version": None}),
     ("my torch is 2.5.1, the newest", {"torch.version": "2.5.1"}),
     ("make sure that torch is 2.5.1", {"torch.version": None}),
