@@ -20,7 +20,7 @@ from fadoctor.model.verdict import Backend
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 LINES_LIMIT = 400
 """Most lines in which a complaint is looked for: a report that a person has written is short."""
 
+SHORT = 12
+"""Most lines of a text that is about one thing: what complains need not name the GPU."""
+
 # It fails, crashes, does not run; False; in the words of several languages.
 _COMPLAINT = compiled(
     r"(?i)\b(?:errors?|fail(?:s|ed|ing)?|failures?|exception|crash(?:es|ed|ing)?|broken|abort(?:s|ed)?"
@@ -40,10 +43,36 @@ _COMPLAINT = compiled(
     r"|compatible|usable|recogni[sz]ed|found)"
     r"|(?:does|do|did|is|are|was|wo)(?:n.?t| not) (?:be )?(?:run|work|load|start|support|compile)"
     r"\w{0,4}|unsupported|incompatible|available\W{1,4}(?:is )?false"
-    r"|(?:cuda|gpu)\W{1,4}false|device\W{1,4}cpu)\b"
+    r"|(?:cuda|gpu)\W{1,4}false|device\W{1,4}cpu"
+    r"|nothing works|takes forever|(?:so|very|too|extremely) slow|on the cpu"
+    r"|uses? (?:only )?(?:the |my )?cpu"
+    r"|(?:stays?|is|sits) (?:idle|unused|(?:at )?(?:0 ?%|zero))"
+    # Italian, Spanish, Portuguese, French, German
+    r"|non (?:funziona|parte|va)|si (?:blocca|chiude)|errore|no funciona|falla"
+    r"|se (?:cierra|bloquea)"
+    r"|n(?:a|\u00e3)o funciona|trava|erro|ne (?:fonctionne|marche|d\u00e9marre)|plante|erreur"
+    r"|(?:funktioniert|geht|startet|l(?:\u00e4|ae)uft) nicht|st(?:\u00fc|ue)rzt"
+    r"|fehler|abst(?:\u00fc|ue)rz\w{1,3}"
+    # Polish, Turkish, Vietnamese
+    r"|nie dzia(?:\u0142|l)a|b\u0142\u0105d|\u00e7al\u0131\u015fm\u0131yor|hata|l\u1ed7i)\b"
     r"|\u62a5\u9519|\u5931\u8d25|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd|\u51fa\u9519"
-    r"|\u5d29\u6e83|\u30a8\u30e9\u30fc|\u5931\u6557|\u52d5\u304b\u306a|\u52d5\u4f5c\u3057\u306a"
-    r"|\uc624\ub958|\uc2e4\ud328"
+    r"|\u5d29\u6e83|\u95ea\u9000|\u7528\u4e0d\u4e86|\u8dd1\u4e0d\u4e86|\u5361\u6b7b"
+    r"|\u30a8\u30e9\u30fc|\u5931\u6557|\u52d5\u304b\u306a|\u52d5\u304d\u307e\u305b"
+    r"|\u52d5\u4f5c\u3057\u306a|\u843d\u3061|\u4f7f\u3048\u306a|\u4f7f\u3048\u307e\u305b"
+    r"|\uc624\ub958|\uc2e4\ud328|\uc5d0\ub7ec|\uc548 ?(?:\ub3fc|\ub429|\ub418)"
+    r"|\uaebc(?:\uc9c0|\uc9d1|\uc838)"
+    # Russian
+    r"|\u043d\u0435 (?:\u0440\u0430\u0431\u043e\u0442\u0430|\u0437\u0430\u043f\u0443\u0441\u043a)"
+    r"|\u043e\u0448\u0438\u0431\u043a|\u043f\u0430\u0434\u0430\u0435\u0442|\u0432\u044b\u043b\u0435\u0442\u0430"
+)
+
+# It crashes at every image. | Il programma si blocca.
+_RUN = compiled(
+    r"(?i)^\W{0,3}(?:it|nothing|everything)\b|\b(?:program|script|app|ui|train|generat|render|infer"
+    r"|image|imagen|immagin|bild|model|start|run)\w{0,8}\b|\u7a0b\u5e8f|\u8fd0\u884c"
+    r"|\u542f\u52a8|\u751f\u6210|\u8bad\u7ec3|\u6a21\u578b|\u5b9f\u884c|\u8d77\u52d5|\uc2e4\ud589"
+    r"|\u043f\u0440\u043e\u0433\u0440\u0430\u043c\u043c|\u043c\u043e\u0434\u0435\u043b"
+    r"|\u0437\u0430\u043f\u0443\u0441\u043a"
 )
 
 _TOPICS = {
@@ -94,7 +123,7 @@ def proved(
     rules = rules_by_id(knowledge)
     shown = set()
     for finding in around.own.findings:
-        line = _line_about(finding, loud)
+        line = _line_about(finding, loud, len(lines))
         if line is not None and (finding.severity is Severity.ERROR or _is_mismatch(finding)):
             shown.add(finding.rule_id)
             rule = rules[finding.rule_id]
@@ -128,15 +157,19 @@ def _is_of_ggml(lines: tuple[Line, ...]) -> bool:
     return not any(_STACK.search(line.text) for line in lines)
 
 
-def _line_about(finding: Finding, loud: Iterable[Line]) -> Line | None:
-    """Return the line that complains of what a finding is about."""
+def _line_about(finding: Finding, loud: Sequence[Line], count: int) -> Line | None:
+    """Return the line that complains of what a finding is about, in a text of so many lines."""
     heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
     named = heads & _TOPICS.keys()
     words = [_TOPICS[head] for head in sorted(named - _GROUND or named)]
     if not words:
         return None
     pattern = compiled(rf"(?i)(?<![A-Za-z])(?:{'|'.join(words)})(?![A-Za-z])")
-    return next((line for line in loud if pattern.search(line.text)), None)
+    found = next((line for line in loud if pattern.search(line.text)), None)
+    # My card is this one, and torch that one. Every start ends in a crash.
+    is_sure = finding.severity is Severity.ERROR and finding.confidence is Confidence.HIGH
+    is_short = count <= SHORT and is_sure and {"gpu", "torch"} <= named <= _GROUND
+    return found or next((line for line in loud if is_short and _RUN.search(line.text)), None)
 
 
 def _refused(

@@ -31,7 +31,7 @@ _RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 _DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
 _WINDOWS = compiled(
     r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b|python_embed|windows_portable"
-    r"|\b(?:on|under|for|using|running) windows\b|\b(?:windows|win|Win) ?1[01]\b"
+    r"|\b(?:on|under|for|using|running) windows\b|\b(?:windows?|win|Win) ?1[01]\b"
     r"|\bin windows\b(?! of)|windows ?(?:\u7cfb\u7edf|\u73af\u5883|\u4e0b|\u4e0a|\u306e|\u7248)"
     r"|\b\w{2,40}\.exe\b|\u6574\u5408\u5305|\bWinError \d|\bMSVC\b"
     r"|(?i:\bcomfy(?:ui)? portable|\bportable comfy|embedded python:\W{1,4}true)"
@@ -39,10 +39,12 @@ _WINDOWS = compiled(
 )
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
-                  "DLL ", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
+                  "DLL ", "window 1", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
 # - [ ] Windows: a box of an issue form that is not checked
 _UNCHECKED = compiled(r"[ \t]{0,8}[-*] \[ ?\]")
+# You're on Linux (`x`), but `torch` (v2.7.0) only has wheels for the following platforms: `y`, `z`
+_SERVED = compiled(r"only has wheels for\s{1,12}the following platforms?:[^;\n]{0,400}")
 _WSL = compiled(r"\bWSL ?2?\b")
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
@@ -83,6 +85,7 @@ def completed(
         said, system = (fact_text(each["host.os"], "") for each in (facts, machine))
         facts |= machine if said in ("", system) else {}
     text = "\n".join(line.text for line in lines if not _UNCHECKED.match(line.text))
+    text = _SERVED.sub("", text)
     told = [*_platform(facts, text), *_torch(facts, combined, text, matrix)]
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")

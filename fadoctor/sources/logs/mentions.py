@@ -45,13 +45,16 @@ _WORDS = (
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
-    "lmsysorg/", "/pytorch:", "-py3", "-cu1",
+    "+cpu", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
-_VERSION_BEHIND = compiled(r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?[`'\"*:=\s]{0,60}v?\d")
+_VERSION_BEHIND = compiled(
+    r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?(?: is|的?版本号?[是为]?)?"
+    r"[`'\"*:=\s]{0,60}v?\d"
+)
 """What stands where the version of a package does, from the first word of its name on."""
 
 IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
@@ -68,7 +71,7 @@ _PACKAGE_FORMS = (
         rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-])(?<![\w.]-))(?P<name>{NAME})(?:\+cuda)?"
         rf"(?: ?(?:version(?: \([\w.]{{3,24}}\))?|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
-        rf"|\s?(?:{IS})\s?|版)"
+        rf"|\s?(?:{IS})\s?|版|的?版本号?)"
         rf"[*`]{{0,3}}v?{VERSION}{STOPS}"
     ),
     # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
@@ -76,11 +79,11 @@ _PACKAGE_FORMS = (
         rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
         rf"{VERSION}{STOPS}"
     ),
-    # my torch version is 1.11.0, but not: make sure that the torch version is 2.4.0
+    # my torch version is 1.11.0, my torch is 2.5, but not: check that the torch version is 2.4.0
     (
         r"(?:^\W{0,4}|[.,;] |(?<!if )(?<!sure )(?<!that )(?<!when )(?<!whether )"
         r"\b(?:my|our|the|and) )"
-        rf"(?:current |installed )?(?P<name>{NAME}) version is v?{VERSION}{STOPS}"
+        rf"(?:current |installed )?(?P<name>{NAME})(?: version)? is v?{VERSION}{STOPS}"
     ),
     # torch2.4.1 | PyTorch-2.4.1, but no name of a file
     (
@@ -118,6 +121,11 @@ _NOT_WORKING = compiled(
 _YOU_HAVE = compiled(
     rf"(?P<name>PyTorch|Python)\s{{1,8}}[^(\n]{{1,80}}"
     rf"(?:\(you have {VERSION}\)|is required but found (?P<found>\d[\w.+]{{0,40}}))",
+)
+# The system info says "2.1.2+cpu" | version: 2.1.2+cpu: no other package has such a label
+_CPU_BUILD = compiled(
+    r"(?i)(?:^|(?<![=:] )(?<![=:])[\"'`(\u201c]|\bversions?(?: is|:)? )"
+    r"(?P<version>[12]\.\d{1,2}\.\d\+cpu)\b"
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12 | CPython 3.11.13 | Python-3.10, v3.10 | py3.10
@@ -192,7 +200,9 @@ _CAPABILITY = compiled(
 # Installed CUDA version 10.1 does not match the version torch was compiled with 11.7
 _COMPILED_WITH = compiled(
     r"(?:used to compile PyTorch \(|PyTorch \((?=[\d.]{3,6}\)\. Please make sure)"
-    r"|the version torch was compiled with )(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
+    r"|the version torch was compiled with "
+    # torch's sentence and its values side by side: ('... PyTorch (%s). ...', '12.6', '13.0')
+    r"|PyTorch \(%s\)\.[^\n]{1,70}', ?'[\d.]{3,6}', ?')(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
 )
 
 # flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
@@ -362,6 +372,8 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
         for form in _PACKAGES:
             for found in islice(form.finditer(line.text), MOST):
                 yield _package(found["name"], found["version"], line), found.span()
+    for found in islice(_CPU_BUILD.finditer(line.text), MOST) if "+cpu" in lowered else ():
+        yield _package("torch", found["version"], line), found.span()
     for each in tagged(line.text):
         if each.distribution == PYTHON:
             yield Claim("python.version", each.version, line.number, TOOL), each.span
