@@ -27,7 +27,7 @@ from fadoctor.model.packages import (
     package_of,
 )
 from fadoctor.repair.plan.build import build_choices
-from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
@@ -38,6 +38,7 @@ from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wished_names import HUB
 from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -186,10 +187,15 @@ def _breaks_kept(problem: Problem, torch: Choice) -> bool:
 
 
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
-    """Return whether a file names one release, which nobody asked to change: it is the reason."""
+    """Return whether a file names one release, which nobody asked to change: it is the reason.
+
+    One that cannot be had at all is none.
+    """
     is_file = problem.environment.target.kind == "manifest"
     version = problem.environment.fact(f"{package}.version")
-    return is_file and isinstance(version, Known) and package not in problem.wishes.asked
+    told = fact_mapping(problem.environment.fact(CONTRADICTED))
+    stays = package not in problem.wishes.asked and distribution_of(package) not in told
+    return is_file and isinstance(version, Known) and stays
 
 
 def _is_other_torch(problem: Problem, environment: Environment) -> bool:
