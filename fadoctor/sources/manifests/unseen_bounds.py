@@ -92,7 +92,7 @@ def brought(
             printable(reason.format(name, text, ", ".join(others[:_SHOWN]))), "it comes along"
         )
         for name, text in found.items()
-        if others
+        if others and name != NUMPY  # which comes only where nothing named bounds it
     }
 
 
