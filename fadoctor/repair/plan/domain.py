@@ -34,6 +34,7 @@ from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
 from fadoctor.repair.plan.other_cuda import is_for_other_cuda
 from fadoctor.repair.plan.other_index import is_of_other_index
+from fadoctor.repair.plan.post_state import REQUIRED
 from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wished_names import HUB
@@ -193,9 +194,10 @@ def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
     """
     is_file = problem.environment.target.kind == "manifest"
     version = problem.environment.fact(f"{package}.version")
-    told = fact_mapping(problem.environment.fact(CONTRADICTED))
-    stays = package not in problem.wishes.asked and distribution_of(package) not in told
-    return is_file and isinstance(version, Known) and stays
+    told = fact_mapping(problem.environment.fact(CONTRADICTED)).get(distribution_of(package), "")
+    is_lost = bool(told) and REQUIRED.search(told) is None  # no other line is in its way
+    named = isinstance(version, Known) and package not in problem.wishes.asked
+    return is_file and named and not is_lost
 
 
 def _is_other_torch(problem: Problem, environment: Environment) -> bool:

@@ -235,3 +235,11 @@ def test_kernels_that_the_index_has_lost_move_a_pinned_framework(tmp_path: Path)
     line = "sglang[all]==0.4.5\n"
     base = plan_base(on(tmp_path, line, "H100", "550.54.15"), session().knowledge)
     assert version_key(changed(plan(base))["sglang"]) > version_key("0.4.6")
+
+
+def test_a_pinned_framework_stays_where_another_line_can_give_way(tmp_path: Path) -> None:
+    line = "sglang==0.5.4.post1\ntorch==2.9.1\n"
+    base = plan_base(on(tmp_path, line, "H100", "570.124.06"), session().knowledge)
+    after = changed(plan(base))
+    assert after["torch"] == "2.8.0"
+    assert "sglang" not in after
