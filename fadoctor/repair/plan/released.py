@@ -97,13 +97,14 @@ def listed_packages(environment: Environment) -> dict[str, str]:
 def is_there(environment: Environment, package: str) -> bool:
     """Return whether a package is installed, or may be. Older facts do not name every package.
 
-    What a text that names others says nothing of counts as missing: it comes only where asked for.
+    What a text says nothing of that names torch counts as missing: it comes only where asked for.
     """
-    version, *lists = (
+    version, installed, torch = (
         environment.fact(name)
-        for name in (f"{package}.version", "packages.installed", "packages.named")
+        for name in (f"{package}.version", "packages.installed", "torch.version")
     )
-    if isinstance(version, Unknown) and any(isinstance(each, Known) for each in lists):
+    is_text = isinstance(environment.fact("packages.named"), Known) and isinstance(torch, Known)
+    if isinstance(version, Unknown) and (is_text or isinstance(installed, Known)):
         there = listed_packages(environment)
         return any(name in there for name in PACKAGES.get(package, (package,)))
     return not isinstance(version, Absent)

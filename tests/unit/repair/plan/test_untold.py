@@ -60,3 +60,10 @@ def test_the_undo_brings_back_what_the_text_names() -> None:
     [step] = [each for each in planned(CUDA_13).actions if each.is_step]
     assert "torch==2.11.0+cu130" in step.undo
     assert "uninstall" not in step.undo
+
+
+def test_a_text_without_torch_gets_nothing_that_is_for_one_torch() -> None:
+    """xformers of the newest torch was planned for, beside a torch that nobody knows."""
+    text = b"Name: flash-attn\nVersion: 2.7.4.post1\nRequires: einops, torch\nRequired-by:\n"
+    found = read_text(text, "report.txt", session().knowledge)
+    assert not plan(found, want=("xformers",)).changes
