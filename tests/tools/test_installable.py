@@ -69,3 +69,15 @@ def test_an_index_that_does_not_answer_changes_no_row(index: TinyIndex) -> None:
     report = Report()
     assert installable.rewritten(Document(TABLE), index.open(), report).text == TABLE
     assert len(report.unread) == 1
+
+
+NARROW = """\
+  - {package: vllm, version: 8.0.0 8.1.0, python: ">=3.12", lacks: a file}
+"""
+
+
+def test_a_row_about_some_pythons_alone_stays(index: TinyIndex) -> None:
+    """The index tells nothing of those: without a Python, each of their requirements is met."""
+    publish(index, "3.1")
+    after = installable.rewritten(Document(TABLE + NARROW), index.open(), Report())
+    assert after.text.endswith("rows:\n" + NARROW)

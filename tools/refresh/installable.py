@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tools.refresh.compare import Report
-    from tools.refresh.document import Document
+    from tools.refresh.document import Document, Row
     from tools.refresh.index import Index, Release
 
 TABLE = "not-installable"
@@ -46,7 +46,10 @@ def rewritten(
     newest: int = 3,
     resolves: Callable[[str, Version], bool | None] | None = None,
 ) -> Document:
-    """Return the table with a row for each release that lacks something, and no other row."""
+    """Return the table with a row for each release that lacks something, and no other row.
+
+    Rows about some extras or Pythons alone stay: a person looked at them.
+    """
     found: list[Finding] = []
     for package in LOOKED_AT:
         try:
@@ -56,9 +59,9 @@ def rewritten(
         except (FetchError, WheelError) as error:  # noqa: PERF203 -- one package is not all
             report.unread.append(f"{TABLE}: {package}: {error}")
             found += _kept(document, package)
-    after = document.with_all_rows(
-        [{"package": f.package, "version": str(f.version), "lacks": f.lacks} for f in found]
-    )
+    rows = [{"package": f.package, "version": str(f.version), "lacks": f.lacks} for f in found]
+    rows += [{k: str(v) for k, v in row.cells.items()} for row in document.rows if _is_narrow(row)]
+    after = document.with_all_rows(rows)
     if after.text != document.text:
         names = ", ".join(f"{f.package} {f.version} ({f.lacks})" for f in found) or "none"
         report.changes.append(f"{TABLE}: what no installer can install: {names}")
@@ -77,7 +80,7 @@ def _asked(document: Document, index: Index, package: str, newest: int) -> Itera
     named = {
         word
         for row in document.rows
-        if package in str(row.cells["package"]).split()
+        if package in str(row.cells["package"]).split() and not _is_narrow(row)
         for word in str(row.cells["version"]).split()
     }
     recent = usable[-newest:]
@@ -96,9 +99,14 @@ def _judged(
         yield Finding(release.package, release.version, " ".join(missing))
 
 
+def _is_narrow(row: Row) -> bool:
+    """Return whether a row is about some extras or Pythons alone."""
+    return not row.cells.keys().isdisjoint(("extras", "python"))
+
+
 def _kept(document: Document, package: str) -> Iterator[Finding]:
     for row in document.rows:
-        if package in str(row.cells["package"]).split():
+        if package in str(row.cells["package"]).split() and not _is_narrow(row):
             for word in str(row.cells["version"]).split():
                 yield Finding(package, Version(word), str(row.cells["lacks"]))
 

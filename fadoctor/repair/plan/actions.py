@@ -16,6 +16,7 @@ from fadoctor.repair.plan.domain import bears_another_name
 from fadoctor.repair.plan.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.other_index import without_label
 from fadoctor.repair.plan.post_state import old_cuda_wheels
+from fadoctor.repair.plan.released import listed_packages
 from fadoctor.repair.plan.rocm_torch import left_on_amd
 from fadoctor.repair.plan.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.undoing import undo_commands
@@ -318,9 +319,7 @@ class Writer:
 
     def _before(self, name: str) -> str:
         """Return the version that is installed; facts come from outside, and it goes on paper."""
-        installed = self.environment.fact("packages.installed")
-        there = installed.value if isinstance(installed, Known) else {}
-        found = there.get(name, "") if isinstance(there, dict) else ""
+        found = listed_packages(self.environment).get(name, "")
         return found if parse_version(found) else ""
 
     def _version(self, package: str) -> str:

@@ -27,17 +27,19 @@ from fadoctor.model.packages import (
     package_of,
 )
 from fadoctor.repair.plan.build import build_choices
-from fadoctor.repair.plan.choice import Choice, ChoiceKind, keep, remove
+from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.compiled import is_damaged, lacking_requirements
 from fadoctor.repair.plan.hub_preconditions import transformers_for_hub
 from fadoctor.repair.plan.offers import at_its_end, bounded
 from fadoctor.repair.plan.other_cuda import is_for_other_cuda
 from fadoctor.repair.plan.other_index import is_of_other_index
+from fadoctor.repair.plan.post_state import REQUIRED
 from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.releases import drawn_in
 from fadoctor.repair.plan.wished_names import HUB
 from fadoctor.repair.plan.wishes import is_of_use, wanted_of_hub
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -186,10 +188,16 @@ def _breaks_kept(problem: Problem, torch: Choice) -> bool:
 
 
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
-    """Return whether a file names one release, which nobody asked to change: it is the reason."""
+    """Return whether a file names one release, which nobody asked to change: it is the reason.
+
+    One that cannot be had at all is none.
+    """
     is_file = problem.environment.target.kind == "manifest"
     version = problem.environment.fact(f"{package}.version")
-    return is_file and isinstance(version, Known) and package not in problem.wishes.asked
+    told = fact_mapping(problem.environment.fact(CONTRADICTED)).get(distribution_of(package), "")
+    is_lost = bool(told) and REQUIRED.search(told) is None  # no other line is in its way
+    named = isinstance(version, Known) and package not in problem.wishes.asked
+    return is_file and named and not is_lost
 
 
 def _is_other_torch(problem: Problem, environment: Environment) -> bool:

@@ -6,6 +6,7 @@ import re
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.compatible_newest import Company
@@ -93,19 +94,32 @@ def _of_files(problem: Problem, requirements: Requirements, offered: Collection[
 
 
 def _ruled_out(problem: Problem, offered: Collection[str]) -> Offers:
-    """Return releases of what files bound in a way that another line rules out."""
+    """Return releases of what files bound in a way that another line, or the index, rules out."""
     helpers = problem.session.candidates.helpers
     found: Offers = {}
-    for text in fact_mapping(problem.environment.fact(CONTRADICTED)).values():
+    for asked, text in fact_mapping(problem.environment.fact(CONTRADICTED)).items():
         said = REQUIRED.search(text)
-        if said is None or package_of(said["other"], said["other"]) in {*offered, *ORDER, *PLANNED}:
+        name = said["other"] if said else asked
+        if package_of(name, name) in {*offered, *ORDER, *PLANNED}:
             continue
-        name, needs = said["other"], said["needs"]
-        near = helpers.newest_in(name, ",".join(filter(None, (needs, _same_major(text)))))
-        told = (f"{name}=={near}", name) if near else (f"{name}{needs}",)
-        choices = tuple(choice for each in told if (choice := offer(each)) is not None)
+        if said is None:
+            choices = _to_be_had(problem, name)
+        else:
+            needs = said["needs"]
+            near = helpers.newest_in(name, ",".join(filter(None, (needs, _same_major(text)))))
+            told = (f"{name}=={near}", name) if near else (f"{name}{needs}",)
+            choices = tuple(choice for each in told if (choice := offer(each)) is not None)
         found |= {package_of(name, name): choices} if choices else {}
     return found
+
+
+def _to_be_had(problem: Problem, name: str) -> tuple[Choice, ...]:
+    """Return the newest release for this Python, of the major version that a file pins if any."""
+    version = fact_text(problem.environment.fact(f"{package_of(name, name)}.version"), "")
+    helpers, major = problem.session.candidates.helpers, version_part(version, "major")
+    ranges = ([f"=={major}.*"], []) if major else ([],)
+    found = (helpers.fitting(name, problem.environment, each, {}) for each in ranges)
+    return next(filter(None, found), ())[:1]
 
 
 def _same_major(text: str) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.compiled import by_label
@@ -87,12 +87,24 @@ def is_in_specifier(version: str, requires: Fact | None) -> bool:
     return allowed is None or allowed.contains(f"{version}.0", prereleases=True)
 
 
+def listed_packages(environment: Environment) -> dict[str, str]:
+    """Return the distributions that are installed, or of a text those that it names."""
+    installed = environment.fact("packages.installed")
+    names = "packages.installed" if isinstance(installed, Known) else "packages.named"
+    return fact_mapping(environment.fact(names))
+
+
 def is_there(environment: Environment, package: str) -> bool:
-    """Return whether a package is installed, or may be. Older facts do not name every package."""
-    version, installed = (
-        environment.fact(name) for name in (f"{package}.version", "packages.installed")
+    """Return whether a package is installed, or may be. Older facts do not name every package.
+
+    What a text says nothing of that names torch counts as missing: it comes only where asked for.
+    """
+    version, installed, torch = (
+        environment.fact(name)
+        for name in (f"{package}.version", "packages.installed", "torch.version")
     )
-    if isinstance(version, Unknown) and isinstance(installed, Known):
-        there = installed.value if isinstance(installed.value, dict) else {}
+    is_text = isinstance(environment.fact("packages.named"), Known) and isinstance(torch, Known)
+    if isinstance(version, Unknown) and (is_text or isinstance(installed, Known)):
+        there = listed_packages(environment)
         return any(name in there for name in PACKAGES.get(package, (package,)))
     return not isinstance(version, Absent)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Absent, Unknown, fact_text
+from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.finding import Outcome
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.wishes import HALF
 
 if TYPE_CHECKING:
@@ -108,8 +108,10 @@ def missing_packages(
     absent = [
         package
         for package in wishes.packages
-        if isinstance(version := environment.fact(f"{package}.version"), Absent)
-        or not accepts(wishes.pinned.get(package, ""), fact_text(version, ""))
+        if not is_there(environment, package)
+        or not accepts(
+            wishes.pinned.get(package, ""), fact_text(environment.fact(f"{package}.version"), "")
+        )
     ]
     return [
         package

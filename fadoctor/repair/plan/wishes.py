@@ -22,6 +22,7 @@ from fadoctor.model.packages import (
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.repair.plan.released import is_there
 from fadoctor.repair.plan.wished_names import HUB, attention_of, framework, package_of, with_version
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
     count = kernels.environment.fact("gpu.visible_count")
     without_gpu = isinstance(count, Known) and count.value == 0
     for package in PACKAGES:
-        if isinstance(kernels.environment.fact(f"{package}.version"), Absent):
+        if not is_there(kernels.environment, package):
             continue
         of_use = not without_gpu if package in ATTENTION else True
         if of_use and (not gpus or package not in ATTENTION or is_of_use(kernels, package, gpus)):

@@ -53,19 +53,20 @@ class Versions:
 
     def _found(self, package: str, specifier: str) -> tuple[str, ...]:
         if package not in self._known:
-            refused = uninstallable(self.matrix, PACKAGES[package][0])
             served = self._served(package)
             self._known[package] = tuple(
                 v
                 for v in self._all(package)
-                if v not in refused
-                and (not served or v in served)
+                if (not served or v in served)
                 and self._files.come(PACKAGES[package][0], v) is not None
             )
         allowed = parse_specifier(specifier) if specifier else None
         if specifier and allowed is None:
             return ()
-        found = [v for v in self._known[package] if allowed is None or allowed.contains(v)]
+        listed = [v for v in self._known[package] if allowed is None or allowed.contains(v)]
+        refused = uninstallable(self.matrix, PACKAGES[package][0])
+        # where none can be had that is told, and what they were is judged all the same
+        found = [v for v in listed if v not in refused] or listed
         stable = [v for v in found if not (parsed := parse_version(v)) or not parsed.is_prerelease]
         return tuple(stable or found)
 

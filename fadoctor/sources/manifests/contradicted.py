@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.installable import lacking
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, printable
-from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, TORCH, package_of
+from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
+from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from packaging.specifiers import Specifier
     from packaging.version import Version
 
     from fadoctor.knowledge.matrix.query import Matrix
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
+_UNREAD = Absent("not read")
 
 _End = tuple["Version", bool]
 """A version, and whether it belongs to the range."""
@@ -31,7 +35,11 @@ def contradicted_facts(
     combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
 ) -> dict[str, Fact]:
     """Return which packages the files ask for in a way that no release can meet."""
-    told = {**_for_another_python(combined, facts, matrix), **combined.contradicted}
+    told = {
+        **_for_another_python(combined, facts, matrix),
+        **_not_to_be_had(combined, facts, matrix),
+        **combined.contradicted,
+    }
     found = {name: f"({printable(text, 400)})" for name, text in told.items()}
     return {CONTRADICTED: Known(found, SOURCE)}
 
@@ -59,6 +67,35 @@ def _for_another_python(
     return found
 
 
+def _not_to_be_had(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, str]:
+    """Return of which packages no release that is asked for can be installed, and why."""
+    minor = ".".join(fact_text(facts.get("python.version", _UNREAD), "").split(".")[:2])
+    found: dict[str, str] = {}
+    for name, planned in combined.packages.items():
+        if planned.manager or planned.url or planned.files or planned.open or planned.index:
+            continue
+        missing = lacking(matrix, name, planned.extras, minor)
+        asked = _releases_asked(planned, matrix) if missing else ()
+        if asked and missing.keys() >= {*asked}:
+            each = f"{asked[0]} needs" if planned.version else "each release needs"
+            found[name] = f"{each} {missing[asked[0]]}, which the index does not have"
+    return found
+
+
+def _releases_asked(planned: Planned, matrix: Matrix) -> tuple[str, ...]:
+    """Return the releases that a file admits; none where others than the known ones may be."""
+    if planned.version:
+        return (planned.version,)
+    ends = [_ends(clause.operator, clause.version) for clause in _clauses(planned.specifier)]
+    if not (any(low for low, _ in ends) and any(high for _, high in ends)):
+        return ()
+    table, _ = RELEASES.get(package_of(planned.name, ""), ("", {}))
+    rows = matrix.tables[table].rows if table else ()
+    known = (version for row in rows for version in cell_words(row["version"]))
+    allowed = parse_specifier(planned.specifier)
+    return tuple(each for each in known if allowed is not None and allowed.contains(each))
+
+
 def is_impossible(specifiers: Iterable[str]) -> bool:
     """Return whether surely no version meets all of these; the label of a build is no other one.
 
@@ -67,8 +104,7 @@ def is_impossible(specifiers: Iterable[str]) -> bool:
     lows: list[_End] = []
     highs: list[_End] = []
     for text in specifiers:
-        parsed = parse_specifier(text) if text else None
-        for clause in parsed or ():
+        for clause in _clauses(text):
             low, high = _ends(clause.operator, clause.version)
             lows += [low] if low else []
             highs += [high] if high else []
@@ -77,6 +113,11 @@ def is_impossible(specifiers: Iterable[str]) -> bool:
     low = max(lows, key=lambda end: (end[0], not end[1]))
     high = min(highs, key=lambda end: (end[0], end[1]))
     return low[0] > high[0] or (low[0] == high[0] and not (low[1] and high[1]))
+
+
+def _clauses(text: str) -> Iterable[Specifier]:
+    parsed = parse_specifier(text) if text else None
+    return parsed or ()
 
 
 def is_from_below(asked: str, needed: str) -> bool:

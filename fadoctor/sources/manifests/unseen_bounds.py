@@ -15,7 +15,7 @@ from fadoctor.sources.manifests.planned_torch import is_conda
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.sources.manifests.combine import Combined, Planned
     from fadoctor.sources.manifests.planned import Manifest
 
@@ -74,12 +74,13 @@ def brought(
     who = _Bounding(combined, facts, matrix, releases)
     found: dict[str, str] = {}
     for planned in combined.packages.values():
-        if not planned.version or is_conda(planned) or who.how(planned.name) != BY_TABLES:
+        if not planned.version or is_conda(planned):
             continue
-        requires = facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
-        for name, specifier in fact_mapping(requires).items():
+        for name, specifier in who.required_by(planned).items():
             if name in releases and name not in combined.packages and not has_end(specifier):
                 found[name] = combined.bounds.get(name, "")
+    if NUMPY not in combined.packages and who.brings_numpy():
+        found[NUMPY] = combined.bounds.get(NUMPY, "")
     fixed = _fixed_by_pins(combined, matrix)
     named = combined.packages.keys() | combined.bounds.keys()
     sure = {n: text for n, text in fixed.items() if n in releases and n not in named}
@@ -91,7 +92,7 @@ def brought(
             printable(reason.format(name, text, ", ".join(others[:_SHOWN]))), "it comes along"
         )
         for name, text in found.items()
-        if others
+        if others and name != NUMPY  # which comes only where nothing named bounds it
     }
 
 
@@ -168,16 +169,45 @@ class _Bounding:
             return not isinstance(requires, Known)
         return how not in (NEVER, BY_TABLES)
 
+    def required_by(self, planned: Planned) -> dict[str, str]:
+        """Return what a pinned package brings of these, where its own table says all of it.
+
+        NumPy is left out of what libraries bring: what else is named may bound it.
+        """
+        if self.how(planned.name) == BY_TABLES:
+            requires = self.facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
+            return fact_mapping(requires)
+        if planned.name not in self.releases or self.is_unlisted(planned):
+            return {}
+        needs = declared(planned.name, planned.version, self.matrix)
+        return {name: text for name, text in needs.items() if name != NUMPY}
+
     def bounds_numpy(self, planned: Planned) -> bool:
         """Return whether a distribution may keep NumPy from its newest release."""
-        rows = self.matrix.tables["numpy-unbounded"].rows
-        row = next((row for row in rows if planned.name in str(row["package"]).split()), None)
+        row = self._of_numpy(planned.name)
         if row is None or planned.url:
             return True
         if not (releases := row.get("releases")):
             return False
         allowed, version = parse_specifier(str(releases)), parse_version(planned.version)
+        if version is None and row.get("newest") is True:
+            return bool(planned.open or planned.specifier)
         return version is None or allowed is None or not allowed.contains(version)
+
+    def brings_numpy(self) -> bool:
+        """Return whether something that is surely there brings the newest NumPy, or what is asked.
+
+        Nothing that is named may bound it.
+        """
+        packages = self.combined.packages.values()
+        if any(is_conda(each) or self.bounds_numpy(each) for each in packages):
+            return False
+        rows = (self._of_numpy(each.name) for each in packages if each.is_sure)
+        return any(row is not None and row.get("brings") is True for row in rows)
+
+    def _of_numpy(self, name: str) -> Row | None:
+        rows = self.matrix.tables["numpy-unbounded"].rows
+        return next((row for row in rows if name in str(row["package"]).split()), None)
 
     def is_unlisted(self, planned: Planned) -> bool:
         """Return whether a package with a list of releases comes as one that is not in it."""

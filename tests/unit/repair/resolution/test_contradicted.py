@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import foresee_planned, plan_base
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
-from tests.unit.repair.plan.problems import session
+from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import findings, judged, on
 
@@ -212,3 +213,33 @@ def test_torch_of_conda_is_told_beside_what_conda_brings(
     found = findings(foresee_planned(environment, session().knowledge))
     assert bool(said) == (RULE in found)
     assert not said or said in found[RULE].message
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "release"),
+    [
+        ("vllm==0.8.2\n", "vllm", "0.8.5.post1"),
+        ("vllm>=0.8.0,<0.8.3\n", "vllm", "0.8.5.post1"),
+        ("torch==2.2.2\nnumpy==1.24.4\n", "numpy", "1.26.4"),
+    ],
+)
+def test_what_the_index_has_lost_gives_way_to_a_release_near_it(
+    tmp_path: Path, line: str, name: str, release: str
+) -> None:
+    """Nothing was planned: the pin was taken for one that an installer meets."""
+    base = plan_base(on(tmp_path, line, "A100", "550.54.15"), session().knowledge)
+    assert changed(plan(base))[name] == release
+
+
+def test_kernels_that_the_index_has_lost_move_a_pinned_framework(tmp_path: Path) -> None:
+    line = "sglang[all]==0.4.5\n"
+    base = plan_base(on(tmp_path, line, "H100", "550.54.15"), session().knowledge)
+    assert version_key(changed(plan(base))["sglang"]) > version_key("0.4.6")
+
+
+def test_a_pinned_framework_stays_where_another_line_can_give_way(tmp_path: Path) -> None:
+    line = "sglang==0.5.4.post1\ntorch==2.9.1\n"
+    base = plan_base(on(tmp_path, line, "H100", "570.124.06"), session().knowledge)
+    after = changed(plan(base))
+    assert after["torch"] == "2.8.0"
+    assert "sglang" not in after

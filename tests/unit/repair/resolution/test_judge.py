@@ -101,7 +101,7 @@ def test_what_a_resolver_brings_fits_what_is_named(tmp_path: Path) -> None:
         Known("3.3.1", "triton==3.3.1"),
     ]
     notes = found.shown.environment.target.notes
-    assert "Assumed to be picked by a resolver: torch 2.7.1, triton 3.3.1." in notes
+    assert "Assumed to be picked by a resolver: torch 2.7.1, triton 3.3.1, numpy 2.5.5." in notes
 
 
 def test_releases_that_do_not_fit_together_are_said(tmp_path: Path) -> None:

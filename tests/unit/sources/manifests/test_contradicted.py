@@ -246,6 +246,10 @@ def test_two_pins_of_one_command_contradict_each_other(tmp_path: Path) -> None:
 def test_a_framework_that_this_python_cannot_have(
     tmp_path: Path, line: str, python: str, names: list[str]
 ) -> None:
+    assert list(for_python(tmp_path, line, python)) == names
+
+
+def for_python(tmp_path: Path, line: str, python: str) -> dict[str, str]:
     (tmp_path / "requirements.txt").write_text(line)
     told = {**HOST, "python.version": python}
     facts = {name: fact_of(each) for name, each in told.items()}
@@ -253,4 +257,25 @@ def test_a_framework_that_this_python_cannot_have(
     manifest = read_manifest(str(tmp_path / "requirements.txt"))
     found = value(planned_environment(machine, [manifest], session().matrix), CONTRADICTED)
     assert isinstance(found, dict)
-    assert list(found) == names
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "python", "names"),
+    [
+        ("vllm==0.8.2\n", "3.12", ["vllm"]),
+        ("vllm>=0.8.0,<0.8.3\n", "3.12", ["vllm"]),
+        ("vllm>=0.8.0,<0.9\n", "3.12", []),  # 0.8.3 is there
+        ("vllm>=0.8.0\n", "3.12", []),
+        ("sglang[all]==0.4.5\n", "3.12", ["sglang"]),
+        ("sglang==0.4.5\n", "3.12", []),  # its kernels come by the extra alone
+        ("numpy==1.24.4\n", "3.12", ["numpy"]),
+        ("numpy==1.24.4\n", "3.11", []),
+        ("numpy==1.26.4\n", "3.12", []),
+        ("vllm @ https://example.org/vllm-0.8.2-py3-none-any.whl\n", "3.12", []),
+    ],
+)
+def test_a_release_of_which_the_index_lacks_a_part(
+    tmp_path: Path, line: str, python: str, names: list[str]
+) -> None:
+    assert list(for_python(tmp_path, line, python)) == names

@@ -116,6 +116,41 @@ def test_what_may_bound_numpy(tmp_path: Path, text: str, who: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("torch==2.2.2\ntorchvision==0.17.2\n", True),
+        ("torch==2.2.2\ntransformers==4.41.2\n", True),
+        ("torch==2.2.2\nopencv-python\n", True),
+        ("torch==2.2.2\ndatasets==2.19.1\n", True),  # which may bound others than NumPy
+        ("torch==2.2.2\n", False),  # asks for none
+        ("torch==2.2.2\ntorchvision==0.17.2\nscipy\n", False),  # which may bound it
+        ("torch==2.2.2\ntorchvision==0.17.2\nopencv-python==4.12.0.88\n", False),
+        ("torch==2.2.2\ntransformers==4.44.2\n", False),  # it takes no NumPy 2
+        ("torch==2.2.2\ntorchvision==0.17.2; sys_platform == 'win32'\n", False),
+    ],
+)
+def test_a_package_brings_the_newest_numpy(tmp_path: Path, text: str, *, comes: bool) -> None:
+    assert ("numpy" in planned(tmp_path, text).ranges) == comes
+
+
+@pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("torch==2.6.0\npeft==0.17.0\n", True),
+        ("torch==2.6.0\ntrl==0.15.2\n", True),
+        ("trl==0.8.6\n", False),  # a release whose requirements no table has
+        ("trl==0.12.2\n", False),  # it bounds transformers itself
+        ("peft==0.17.0\naxolotl\n", False),  # which may bound it
+    ],
+)
+def test_a_library_brings_the_newest_transformers(
+    tmp_path: Path, text: str, *, comes: bool
+) -> None:
+    """Nobody names transformers in such a list: it came, and nothing was said of it."""
+    assert ("transformers" in planned(tmp_path, text).ranges) == comes
+
+
+@pytest.mark.parametrize(
     ("text", "ends"),
     [
         (
