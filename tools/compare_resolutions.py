@@ -34,6 +34,7 @@ from packaging.version import InvalidVersion, Version
 
 from fadoctor.api import check
 from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.packages import TORCH
 from tools.refresh.index import Index
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
@@ -50,6 +51,7 @@ OUTSIDE = ("nvidia-", "cuda-", "cu-")
 # + torch==2.8.0
 _LINE = re.compile(r"^ ([+~-]) ([\w.-]{1,100})==(\S{1,60})", re.MULTILINE)
 _LOCAL = re.compile(r"(==[\w.!]{1,60})\+[\w.]{1,40}")
+_OF_TORCH = re.compile(rf"{TORCH}\.").match
 _REASON_LIMIT = 600
 
 Sequence = dict[str, Any]
@@ -184,6 +186,7 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
     """Return an outcome that is as said, or the errors in it that nobody has told.
 
     What was wrong before is not for the installer to repair, and the plan says what it leaves.
+    Of a torch that neither a plan nor a file names nobody said which one comes.
     """
     if found.kind != "agrees":
         return found
@@ -193,8 +196,16 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
         f"{each.rule_id}: {each.message}"
         for each in _errors(sequence, pins(sequence, found.after))
         if each.rule_id not in sequence["errors"] and each.fingerprint not in told
+        if _names_torch(sequence) or not any(_OF_TORCH(said.fact) for said in each.evidence)
     ]
     return replace(found, kind="errors", detail="; ".join(errors)) if errors else found
+
+
+def _names_torch(sequence: Sequence) -> bool:
+    """Return whether a plan decides which torch there is: with it, or with what pins it."""
+    names = {Requirement(item).name for item in sequence["requirements"]}
+    names |= {name for name, *_ in sequence["changes"]} | sequence["installed"].keys()
+    return TORCH in names
 
 
 def _errors(sequence: Sequence, lines: list[str]) -> list[Finding]:

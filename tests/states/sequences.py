@@ -160,7 +160,7 @@ def _sequence(  # noqa: PLR0917 -- what is told of it
         "uninstalled": kinds[ActionKind.UNINSTALL],
         "indexes": [action.index for action in plan.actions if action.index],
         "changes": [[each.distribution, each.before, each.after] for each in plan.changes],
-        "errors": list(plan.proof.errors),
+        "errors": [*plan.proof.errors, *plan.proof.by_setting],
     }
 
 

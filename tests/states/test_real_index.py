@@ -99,6 +99,14 @@ def test_what_was_wrong_before_or_is_told_is_no_other_end() -> None:
     assert judged(told, Outcome("agrees", after=wrong)).kind == "agrees"
 
 
+def test_of_a_torch_that_nobody_names_nothing_was_said() -> None:
+    asked = {"requirements": ["peft==0.18.0"], "changes": [], "installed": {}, "indexes": []}
+    found = Outcome("agrees", after={"torch": "2.15.0", "peft": "0.18.0"})
+    assert judged({**SEQUENCE, **asked}, found).kind == "agrees"
+    named = {**asked, "requirements": ["peft==0.18.0", "torch"]}
+    assert judged({**SEQUENCE, **named}, found).kind == "errors"  # the driver is too old for it
+
+
 def test_an_end_has_the_builds_that_were_said() -> None:
     by_address = {**SEQUENCE, "requirements": ["flash-attn @ https://example.org/f.whl"]}
     after = {"torch": "2.8.0", "datasets": "3.6.0", "nvidia-nccl-cu12": "2.27.3"}

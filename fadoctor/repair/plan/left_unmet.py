@@ -93,18 +93,21 @@ def _of_files(problem: Problem, requirements: Requirements, offered: Collection[
 
 
 def _ruled_out(problem: Problem, offered: Collection[str]) -> Offers:
-    """Return releases of what files bound in a way that another line rules out."""
+    """Return releases of what files bound in a way that another line rules out.
+
+    And of what they pin in a release that has no file here.
+    """
     helpers = problem.session.candidates.helpers
     found: Offers = {}
-    for text in fact_mapping(problem.environment.fact(CONTRADICTED)).values():
+    for pinned, text in fact_mapping(problem.environment.fact(CONTRADICTED)).items():
         said = REQUIRED.search(text)
-        if said is None or package_of(said["other"], said["other"]) in {*offered, *ORDER, *PLANNED}:
+        name, needs = (pinned, "") if said is None else (said["other"], said["needs"])
+        if package_of(name, name) in {*offered, *ORDER, *PLANNED}:
             continue
-        name, needs = said["other"], said["needs"]
-        near = helpers.newest_in(name, ",".join(filter(None, (needs, _same_major(text)))))
-        told = (f"{name}=={near}", name) if near else (f"{name}{needs}",)
+        near = helpers.fitting(name, problem.environment, (needs, _same_major(text)), {})
+        told = (near[0].requirement, name) if near else (f"{name}{needs}",)
         choices = tuple(choice for each in told if (choice := offer(each)) is not None)
-        found |= {package_of(name, name): choices} if choices else {}
+        found |= {package_of(name, name): choices} if choices and (near or said) else {}
     return found
 
 

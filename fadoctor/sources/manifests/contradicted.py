@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, printable
+from fadoctor.model.fact import Fact, Known, Unknown, fact_text, fact_words, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, TORCH, package_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
+_FILES = "wheel-platforms"
+_PYTHON = "python.version"
+_OPEN = Unknown("not told", SOURCE)
 
 _End = tuple["Version", bool]
 """A version, and whether it belongs to the range."""
@@ -31,7 +34,11 @@ def contradicted_facts(
     combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
 ) -> dict[str, Fact]:
     """Return which packages the files ask for in a way that no release can meet."""
-    told = {**_for_another_python(combined, facts, matrix), **combined.contradicted}
+    told = {
+        **_without_file(combined, facts, matrix),
+        **_for_another_python(combined, facts, matrix),
+        **combined.contradicted,
+    }
     found = {name: f"({printable(text, 400)})" for name, text in told.items()}
     return {CONTRADICTED: Known(found, SOURCE)}
 
@@ -43,7 +50,7 @@ def _for_another_python(
 
     Of those without facts of their own: of the others a rule says it.
     """
-    here = facts.get("python.version")
+    here = facts.get(_PYTHON)
     if not isinstance(here, Known):
         return {}
     minor = ".".join(str(here.value).split(".")[:2])
@@ -56,6 +63,29 @@ def _for_another_python(
         cell = matrix.find(FRAMEWORK_TABLE, keys).cell("python")
         if isinstance(cell, Known) and is_impossible((f"=={minor}.*", str(cell.value))):
             found[name] = f"{planned.version} needs Python {cell.value}, and this one is {minor}"
+    return found
+
+
+def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, str]:
+    """Return which packages are pinned in a release that has no file here, nor sources.
+
+    Of a release whose metadata leave this Python out a rule says so.
+    """
+    platform, python = (fact_text(facts.get(n, _OPEN), "") for n in ("host.platform", _PYTHON))
+    minor = ".".join(python.split(".")[:2])
+    found: dict[str, str] = {}
+    for name, planned in combined.packages.items():
+        if not planned.version or planned.manager or planned.url or planned.open:
+            continue
+        keys = {"package": Known(name, SOURCE), "version": Known(planned.version, SOURCE)}
+        rows = matrix.find(_FILES, keys)
+        sources, platforms, pythons = map(rows.cell, ("sdist", "platforms", "pythons"))
+        if not isinstance(sources, Known) or sources.value is not False:
+            continue
+        if platform and platform not in fact_words(platforms):
+            found[name] = f"{planned.version} has no file for {platform}"
+        elif minor and minor not in (fact_words(pythons) or (minor,)):
+            found[name] = f"{planned.version} has no file for Python {minor}"
     return found
 
 
