@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.required import of_other_pythons
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
@@ -32,9 +33,9 @@ def _name_of(requirement: str) -> str:
 class Declared:
     """What tables say that releases declare; it keeps what it has looked up."""
 
-    def __init__(self, matrix: Matrix, unasked: Iterable[str] = ()) -> None:
-        """Take the matrix, and those that require the stack in extras that nobody asked for."""
-        self._matrix = matrix
+    def __init__(self, matrix: Matrix, unasked: Iterable[str] = (), python: str = "") -> None:
+        """Take the matrix, who requires the stack in extras that nobody asked for, and a Python."""
+        self._matrix, self._python = matrix, python
         self._unasked = frozenset(unasked)
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
@@ -53,7 +54,10 @@ class Declared:
             return {}
         asked = (name, version)
         if asked not in self._known:
-            self._known[asked] = declared(name, version, self._matrix)
+            needs = declared(name, version, self._matrix)
+            for other in of_other_pythons(name, version, self._python, self._matrix):
+                needs.pop(other, None)
+            self._known[asked] = needs
         return self._known[asked]
 
     def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:

@@ -254,3 +254,14 @@ def test_what_is_ruled_out_moves_to_a_release_for_this_python(
     file.write_text("axolotl==0.17.0\nnumpy<2\n")
     found = plan(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
     assert changed(found)["numpy"] == numpy
+
+
+@pytest.mark.parametrize(("python", "is_told"), [("3.9", False), ("3.10", True)])
+def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
+    tmp_path: Path, python: str, *, is_told: bool
+) -> None:
+    """vLLM 0.11.0 requires another numba on Python 3.9: a list that pip froze was an error."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("vllm==0.11.0\nnumba==0.60.0\n")
+    found = check(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
+    assert any(each.rule_id == RULE for each in found.findings) is is_told
