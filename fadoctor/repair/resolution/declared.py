@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import declared
-from fadoctor.knowledge.matrix.required import of_other_pythons
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
@@ -54,10 +53,7 @@ class Declared:
             return {}
         asked = (name, version)
         if asked not in self._known:
-            needs = declared(name, version, self._matrix)
-            for other in of_other_pythons(name, version, self._python, self._matrix):
-                needs.pop(other, None)
-            self._known[asked] = needs
+            self._known[asked] = declared(name, version, self._matrix, self._python)
         return self._known[asked]
 
     def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Fact, Known, Unknown, fact_text, fact_words, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, TORCH, package_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from packaging.version import Version
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
-_FILES = "wheel-platforms"
 _PYTHON = "python.version"
 _OPEN = Unknown("not told", SOURCE)
 
@@ -78,15 +78,33 @@ def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix)
         if not planned.version or planned.manager or planned.url or planned.open:
             continue
         keys = {"package": Known(name, SOURCE), "version": Known(planned.version, SOURCE)}
-        rows = matrix.find(_FILES, keys)
-        sources, platforms, pythons = map(rows.cell, ("sdist", "platforms", "pythons"))
-        if not isinstance(sources, Known) or sources.value is not False:
-            continue
-        if platform and platform not in fact_words(platforms):
-            found[name] = f"{planned.version} has no file for {platform}"
-        elif minor and minor not in (fact_words(pythons) or (minor,)):
-            found[name] = f"{planned.version} has no file for Python {minor}"
+        if not _is_served(matrix, keys, platform, minor):
+            where = " and ".join(filter(None, (platform, minor and f"Python {minor}")))
+            found[name] = f"{planned.version} has no file for {where}"
     return found
+
+
+def _is_served(matrix: Matrix, keys: Mapping[str, Fact], platform: str, python: str) -> bool:
+    """Return whether a release has a file for a platform and a Python, or sources, or may have."""
+    rows = matrix.find("wheel-platforms", keys)
+    sources, platforms, pythons = map(rows.cell, ("sdist", "platforms", "pythons"))
+    if isinstance(sources, Known) and sources.value is False:
+        if platform and platform not in fact_words(platforms):
+            return False
+        if python and python not in (fact_words(pythons) or (python,)):
+            return False
+    return not any(
+        row.get("sources") is False
+        and (
+            _is_left_out(platform, cell_words(row.get("platforms")))
+            or is_impossible((f"=={python}.*", str(row.get("pythons") or "")))
+        )
+        for row in matrix.find("release-platforms", keys).rows
+    )
+
+
+def _is_left_out(platform: str, platforms: Collection[str]) -> bool:
+    return bool(platform and platforms) and platform not in platforms
 
 
 def is_impossible(specifiers: Iterable[str]) -> bool:

@@ -219,7 +219,21 @@ def test_torch_of_conda_is_told_beside_what_conda_brings(
     ("pin", "platform", "python", "said"),
     [
         ("bitsandbytes==0.43.0", "linux_aarch64", "3.11", "0.43.0 has no file for linux_aarch64"),
-        ("triton==3.1.0", "linux_x86_64", "3.13", "3.1.0 has no file for Python 3.13"),
+        (
+            "triton==3.1.0",
+            "linux_x86_64",
+            "3.13",
+            "3.1.0 has no file for",
+        ),
+        (
+            "sglang==0.5.9",
+            "linux_x86_64",
+            "3.14",
+            "and Python 3.14",
+        ),
+        ("sglang==0.5.23", "linux_x86_64", "3.14", "0.5.23 has no file for"),
+        ("sglang==0.5.9", "linux_x86_64", "3.13", ""),
+        ("sglang==0.5.10", "linux_aarch64", "3.14", ""),
         ("bitsandbytes==0.43.0", "linux_x86_64", "3.11", ""),
         ("triton==3.1.0", "linux_x86_64", "3.12", ""),
         ("bitsandbytes>=0.43.0", "linux_aarch64", "3.11", ""),  # a newer one has
@@ -262,6 +276,6 @@ def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
 ) -> None:
     """vLLM 0.11.0 requires another numba on Python 3.9: a list that pip froze was an error."""
     file = tmp_path / "requirements.txt"
-    file.write_text("vllm==0.11.0\nnumba==0.60.0\n")
+    file.write_text("vllm==0.11.0\nnumba==0.60.0\nllvmlite==0.43.0\n")
     found = check(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
     assert any(each.rule_id == RULE for each in found.findings) is is_told
