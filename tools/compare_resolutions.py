@@ -3,12 +3,12 @@
 Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FILE
 
 SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is
-installed, the Python and the platform, what a command installs, and what the plan says of the end.
-For each an
-environment is made of METADATA alone, and `uv pip install --dry-run` is asked. A label of a build
-(``+cu126``) and a file named by its address are left out: their indexes need not be reached. What
-NVIDIA publishes for CUDA is not compared, as torch's builds differ in it. Ends with 1 where
-anything differs.
+installed, the machine, the Python and the platform, what a command installs, and what the plan says
+of the end. For each an environment is made of METADATA alone, and `uv pip install --dry-run` is
+asked. A label of a build (``+cu126``) and a file named by its address are left out: their indexes
+need not be reached. What NVIDIA publishes for CUDA is not compared, as torch's builds differ in it.
+What is there in the end is judged as a requirements file is, in the builds that the plan says: an
+error that the plan has not told comes of what it did not name. Ends with 1 where anything differs.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,16 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from fadoctor.api import check
+from fadoctor.model.finding import Finding, Severity
+from fadoctor.model.packages import TORCH
 from tools.refresh.index import Index
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
 
 PLATFORMS = {
-    "linux_x86_64": "x86_64-manylinux_2_39",
-    "linux_aarch64": "aarch64-manylinux_2_39",
+    "linux_x86_64": "x86_64-manylinux_2_35",
+    "linux_aarch64": "aarch64-manylinux_2_35",
     "win_amd64": "x86_64-pc-windows-msvc",
     "macosx_arm64": "aarch64-apple-darwin",
 }
@@ -47,6 +51,7 @@ OUTSIDE = ("nvidia-", "cuda-", "cu-")
 # + torch==2.8.0
 _LINE = re.compile(r"^ ([+~-]) ([\w.-]{1,100})==(\S{1,60})", re.MULTILINE)
 _LOCAL = re.compile(r"(==[\w.!]{1,60})\+[\w.]{1,40}")
+_OF_TORCH = re.compile(rf"{TORCH}\.").match
 _REASON_LIMIT = 600
 
 Sequence = dict[str, Any]
@@ -57,8 +62,10 @@ class Outcome:
     """What came of one sequence."""
 
     kind: str
-    """One of: agrees, refused, other version, moved, nothing to ask."""
+    """One of: agrees, refused, other version, moved, errors, nothing to ask."""
     detail: str = ""
+    after: dict[str, str] = field(default_factory=dict)
+    """What is there in the end, by name."""
 
 
 class Patients:
@@ -111,9 +118,16 @@ class Patients:
 
 @cache
 def interpreter(python: str) -> str:
-    """Return a Python of this minor version: uv's own choice, or one that pyenv keeps."""
+    """Return a Python of this minor version: one that pyenv keeps, or uv's; else the one here.
+
+    uv resolves for the version that it is told, whatever interpreter the environment has.
+    """
     kept = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{python}.*/bin/python{python}"))
-    return str(kept[-1]) if kept else python
+    if kept:
+        return str(kept[-1])
+    found = subprocess.run(["uv", "python", "find", "--offline", "--no-project", python],
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    return found.stdout.strip() or sys.executable
 
 
 def installed_in(sequence: Sequence) -> dict[str, str]:
@@ -135,6 +149,7 @@ def outcome(sequence: Sequence, patients: Patients) -> Outcome:
     installed = installed_in(sequence)
     python = patients.of(sequence["python"], installed)
     command = ["uv", "pip", "install", "--dry-run", "--python", str(python)]
+    command += ["--python-version", sequence["python"]]
     command += ["--python-platform", PLATFORMS[sequence["platform"]], *items]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
@@ -144,7 +159,7 @@ def outcome(sequence: Sequence, patients: Patients) -> Outcome:
 
 def compared(sequence: Sequence, installed: dict[str, str], told: str) -> Outcome:
     """Return how what uv would do agrees with what was said."""
-    after = {canonicalize_name(name): version for name, version in installed.items()}
+    after = {str(canonicalize_name(name)): version for name, version in installed.items()}
     before = dict(after)
     for sign, name, version in _LINE.findall(told):
         if sign == "+":
@@ -156,7 +171,7 @@ def compared(sequence: Sequence, installed: dict[str, str], told: str) -> Outcom
         if not _is_same(after.get(canonicalize_name(name)), version)
     ]
     if wrong:
-        return Outcome("other version", "; ".join(wrong))
+        return Outcome("other version", "; ".join(wrong), after)
     named = {canonicalize_name(change[0]) for change in sequence["changes"]}
     named |= {canonicalize_name(Requirement(item).name) for item in sequence["requirements"]}
     moved = [
@@ -164,7 +179,60 @@ def compared(sequence: Sequence, installed: dict[str, str], told: str) -> Outcom
         for name, version in before.items()
         if name not in named and not is_outside(name) and not _is_same(after[name], version)
     ]
-    return Outcome("moved", "; ".join(moved)) if moved else Outcome("agrees")
+    return Outcome("moved" if moved else "agrees", "; ".join(moved), after)
+
+
+def judged(sequence: Sequence, found: Outcome) -> Outcome:
+    """Return an outcome that is as said, or the errors in it that nobody has told.
+
+    What was wrong before is not for the installer to repair, and the plan says what it leaves.
+    Of a torch that neither a plan nor a file names nobody said which one comes.
+    """
+    if found.kind != "agrees":
+        return found
+    there = installed_in(sequence)
+    told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
+    errors = [
+        f"{each.rule_id}: {each.message}"
+        for each in _errors(sequence, pins(sequence, found.after))
+        if each.rule_id not in sequence["errors"] and each.fingerprint not in told
+        if _names_torch(sequence) or not any(_OF_TORCH(said.fact) for said in each.evidence)
+    ]
+    return replace(found, kind="errors", detail="; ".join(errors)) if errors else found
+
+
+def _names_torch(sequence: Sequence) -> bool:
+    """Return whether a plan decides which torch there is: with it, or with what pins it."""
+    names = {Requirement(item).name for item in sequence["requirements"]}
+    names |= {name for name, *_ in sequence["changes"]} | sequence["installed"].keys()
+    return TORCH in names
+
+
+def _errors(sequence: Sequence, lines: list[str]) -> list[Finding]:
+    """Return the errors of a requirements file."""
+    if not lines:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "requirements.txt")
+        file.write_text("\n".join(lines))
+        gpu, driver = sequence["machine"]
+        python, platform = sequence["python"], sequence["platform"]
+        report = check(requirements=file, gpu=gpu, driver=driver, python_version=python,
+                       platform=platform, cache=False)  # fmt: skip
+    return [each for each in report.findings if each.severity is Severity.ERROR]
+
+
+def pins(sequence: Sequence, after: dict[str, str]) -> list[str]:
+    """Return the lines of a file with what is there in the end, in the builds that were said."""
+    said = sequence["installed"] | {name: new for name, _, new in sequence["changes"] if new}
+    by_address = {item.split()[0]: item for item in sequence["requirements"] if " @ " in item}
+    lines = [f"--extra-index-url {index}" for index in sequence["indexes"]]
+    for name, version in after.items():
+        told = said.get(name, "")
+        same = told if _LOCAL.search(f"=={told}") and _is_same(version, told) else version
+        if not is_outside(name) and name not in by_address:
+            lines.append(f"{name}=={same}")
+    return [*lines, *by_address.values()]
 
 
 def is_outside(name: str) -> bool:
@@ -208,7 +276,8 @@ def main(arguments: list[str] | None = None) -> int:
     counts: Counter[str] = Counter()
     with ThreadPoolExecutor(2) as pool, asked.output.open("w", encoding="utf-8") as output:
         answers = pool.map(lambda each: outcome(each, patients), sequences)
-        for sequence, found in zip(sequences, answers, strict=True):
+        for sequence, answer in zip(sequences, answers, strict=True):
+            found = judged(sequence, answer)
             counts[found.kind] += 1
             if is_wrong(found):
                 line = json.dumps({"kind": found.kind, "detail": found.detail, **sequence})

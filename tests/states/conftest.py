@@ -6,11 +6,9 @@ import os
 
 import pytest
 
-from fadoctor.knowledge.matrix.wheels import Wheels
-from tests.catalogue.environments import Torches
 from tests.catalogue.evaluation import Doctor
 from tests.shipped import compiled
-from tests.states.enumeration import Space
+from tests.states.enumeration import Space, space_of
 from tests.states.resolver import Resolver
 from tests.unit.repair.plan.problems import session
 from tests.uv import UV
@@ -22,9 +20,7 @@ REQUIRED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
 @pytest.fixture(scope="session")
 def space() -> Space:
     """Return the parts that states are made of."""
-    knowledge = compiled().knowledge
-    files = tuple(Wheels(knowledge.tables).official())
-    return Space(knowledge, Torches(knowledge.tables), files)
+    return space_of(compiled().knowledge)
 
 
 @pytest.fixture(scope="session")

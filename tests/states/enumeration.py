@@ -8,6 +8,7 @@ of one sum are alike. Each distinct set of violated relations that is left gets 
 
 from __future__ import annotations
 
+import random
 import re
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ import msgspec
 
 from fadoctor.judging.engine.evaluate import evaluate
 from fadoctor.knowledge.matrix.versions import is_in, version_part
+from fadoctor.knowledge.matrix.wheels import Wheels
 from fadoctor.model.fact import Absent, Fact
 from fadoctor.model.finding import Outcome, Severity
 from tests.catalogue.environments import READ, Torch, Torches, environment, known
@@ -154,6 +156,21 @@ class Space:
         bad = file.version if file.version in self.bad else ""
         label = (str(file.real_abi), file.label_abi, file.cuda_major, bad)
         return (*label, str(file.sm), str(file.sm_at_least), ranges, str(file.glibc_needed))
+
+
+def space_of(knowledge: Knowledge) -> Space:
+    """Return the space of what a knowledge base lists."""
+    files = tuple(Wheels(knowledge.tables).official())
+    return Space(knowledge, Torches(knowledge.tables), files)
+
+
+def members(space: Space, seed: int) -> Iterator[State]:
+    """Yield states at random, without end."""
+    chance = random.Random(seed)  # noqa: S311 -- not for secrets
+    while True:
+        state = space.member(tuple(chance.randrange(10**9) for _ in range(7)))
+        if state is not None:
+            yield state
 
 
 def _is_range(text: str) -> bool:

@@ -30,12 +30,12 @@ STARTS: dict[str, tuple[str, ...]] = {
     "vLLM": (
         "torch 2.8.0 12.8", "triton 3.4.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
-        "huggingface_hub 0.36.0",
+        "huggingface_hub 0.36.0", "numpy 2.0.2",
     ),
     "vLLM after a torch upgrade": (
         "torch 2.10.0 12.8", "triton 3.6.0", "torchvision 0.23.0", "torchaudio 2.8.0",
         "xformers 0.0.32.post1", "vllm 0.11.0", "transformers 4.57.1", "einops 0.8.1",
-        "huggingface_hub 0.36.0",
+        "huggingface_hub 0.36.0", "numpy 2.0.2",
     ),
     "torch 2.11": (
         "torch 2.11.0 13.0", "triton 3.6.0", "torchvision 0.26.0", "torchaudio 2.11.0",

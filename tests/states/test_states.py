@@ -13,6 +13,7 @@ import multiprocessing
 import random
 from collections import Counter
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -34,6 +35,8 @@ from tests.states.enumeration import (
     Space,
     State,
     made,
+    members,
+    space_of,
     violated,
 )
 from tests.states.promises import broken_promise, needless_torch
@@ -65,13 +68,8 @@ WHOLE = asked("whole-enumeration", "an hour")
 
 
 def sample(space: Space, count: int, seed: int = SEED) -> Iterator[State]:
-    """Yield states at random."""
-    chance = random.Random(seed)  # noqa: S311 -- not for secrets
-    while count:
-        state = space.member(tuple(chance.randrange(10**9) for _ in range(7)))
-        if state is not None:
-            count -= 1
-            yield state
+    """Return states at random."""
+    return islice(members(space, seed), count)
 
 
 def fault(plan: Plan, state: State) -> str:
@@ -204,12 +202,9 @@ def test_reduction(space: Space, doctor: Doctor, found: dict[frozenset[str], Sta
 @cache
 def _space() -> Space:
     """Return the space in a process of its own."""
-    from fadoctor.knowledge.matrix.wheels import Wheels  # noqa: PLC0415
-    from tests.catalogue.environments import Torches  # noqa: PLC0415
     from tests.shipped import compiled  # noqa: PLC0415
 
-    knowledge = compiled().knowledge
-    return Space(knowledge, Torches(knowledge.tables), tuple(Wheels(knowledge.tables).official()))
+    return space_of(compiled().knowledge)
 
 
 def _representatives(part: int) -> dict[frozenset[str], State]:

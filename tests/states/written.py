@@ -92,15 +92,20 @@ def answer(case: Case, folder: Path) -> Answer:
 
 def resolved(text: str, python: str, folder: Path) -> tuple[str, str]:
     """Return what uv chooses for a file, and why it refuses."""
-    lines = [line for line in text.splitlines() if not line.startswith(("flash-attn", "--"))]
     asked = folder / "asked.txt"
-    asked.write_text(_LABEL.sub(r"\1", "\n".join(lines)))
+    asked.write_text(_LABEL.sub(r"\1", "\n".join(asked_lines(text))))
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
     command += ["--python-version", python, "--python-platform", PLATFORM, str(asked)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAITS)
     if done.returncode:
         return "", " ".join(done.stderr.split())[:600]
     return "\n".join(_PIN.findall(done.stdout)), ""
+
+
+def asked_lines(text: str) -> list[str]:
+    """Return the lines of a file that uv can be asked about."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith(("flash-attn", "--"))]
 
 
 def _told(*arguments: str) -> dict[str, Any]:

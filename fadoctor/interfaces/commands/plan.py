@@ -132,7 +132,7 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
-    from fadoctor.repair.resolution.rewritten import with_what_comes
+    from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.sources.manifests.planned import speaks_of_unasked
 
     as_read, environment = environments
@@ -153,6 +153,8 @@ def _written_for(
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:
+        changes = plan.changes if found is None else tuple(written_changes(plan.changes, found))
+        plan = msgspec.structs.replace(plan, changes=changes)
         return Made(plan, lines.rewrites, recipe, is_open), environment
     made = Made(_refused(plan, found.worse), (), recipe, is_open)
     return made, with_what_comes(environment, found.environment)

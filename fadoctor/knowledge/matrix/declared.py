@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
-from fadoctor.knowledge.matrix.required import elsewhere
+from fadoctor.knowledge.matrix.required import elsewhere, of_other_pythons
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
     COMPANIONS,
@@ -37,8 +37,11 @@ _LOWEST = re.compile(r"[>=]=([\w.]{1,40})")
 _IS_OPEN = re.compile(r">=[\w.]{1,40}")
 
 
-def declared(name: str, version: str, matrix: Matrix) -> dict[str, str]:
-    """Return what a release of a distribution requires: name -> specifier, without its extras."""
+def declared(name: str, version: str, matrix: Matrix, python: str = "") -> dict[str, str]:
+    """Return what a release of a distribution requires: name -> specifier, without its extras.
+
+    Without what it requires on other Pythons alone, where a Python is named.
+    """
     keys = {"package": Known(name, "asked"), "version": Known(version, "asked")}
     found = {
         each.name: str(each.specifier)
@@ -46,6 +49,8 @@ def declared(name: str, version: str, matrix: Matrix) -> dict[str, str]:
         for row in matrix.find(table, keys).rows
         for each in _requirements(row, columns)
     }
+    for other in of_other_pythons(name, version, python, matrix) if python else ():
+        found.pop(other, None)
     for other, text in _along(found, matrix):
         found[other] = f"{found[other]},{text}" if found.get(other) else text
     if name == TRANSFORMERS:

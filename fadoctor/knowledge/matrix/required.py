@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
 
-PLATFORMS = "requirement-platforms"
+CONDITIONS = "requirement-platforms"
 _NO_TABLE = "the tables do not list its requirements"
 
 
@@ -61,12 +61,22 @@ def _here(package: str, version: Fact, found: Fact, platform: Fact | None, matri
 def elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iterator[str]:
     """Yield what a release of a package, or distribution, requires on other platforms alone."""
     names = {package, *PACKAGES.get(package, ())}
-    for row in matrix.tables[PLATFORMS].rows:
+    for row in matrix.tables[CONDITIONS].rows:
         is_about = not names.isdisjoint(cell_words(row["package"]))
         if is_about and platform not in cell_words(row["platforms"]):
             yield from (
                 cell_words(row["needs"]) if is_in(version, str(row["version"])) is True else ()
             )
+
+
+def of_other_pythons(name: str, version: str, python: str, matrix: Matrix) -> Iterator[str]:
+    """Yield what a release of a distribution requires on other Pythons alone."""
+    for row in matrix.tables[CONDITIONS].rows:
+        pythons = row.get("pythons")
+        if isinstance(pythons, str) and name in cell_words(row["package"]):
+            is_meant = is_in(version, str(row["version"])) is True
+            if is_meant and is_in(python, pythons) is False:
+                yield from cell_words(row["needs"])
 
 
 def _in_whole(package: str, version: Fact, matrix: Matrix) -> Fact:

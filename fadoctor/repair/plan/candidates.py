@@ -51,7 +51,7 @@ class Candidates:
         self.index_wheels = IndexWheels(matrix, self.indexes)
         self.helpers = Helpers(matrix)
         self._torch: dict[tuple[str, str], tuple[Choice, ...]] = {}
-        self._triton: dict[tuple[str, str], tuple[Choice, ...]] = {}
+        self._triton: dict[tuple[str, InstalledWhere], tuple[Choice, ...]] = {}
 
     def torch(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the torch builds for this platform and Python, nearest first, then newest.
@@ -157,8 +157,8 @@ class Candidates:
         on_windows = text_of(environment, "host.platform") == WINDOWS and not wanted
         if on_windows or text_of(environment, "triton.distribution") == TRITON_WINDOWS:
             return self._triton_windows(environment)
-        place = InstalledWhere(text_of(environment, "host.platform"))
-        asked = (wanted, place.platform)
+        place = InstalledWhere(text_of(environment, "host.platform"), python_of(environment))
+        asked = (wanted, place)
         if wanted and asked not in self._triton:
             allowed = parse_specifier(wanted)
             found = [

@@ -106,8 +106,8 @@ def _ruled_out(problem: Problem, offered: Collection[str]) -> Offers:
             choices = _to_be_had(problem, name)
         else:
             needs = said["needs"]
-            near = helpers.newest_in(name, ",".join(filter(None, (needs, _same_major(text)))))
-            told = (f"{name}=={near}", name) if near else (f"{name}{needs}",)
+            near = helpers.fitting(name, problem.environment, (needs, _same_major(text)), {})
+            told = (near[0].requirement, name) if near else (f"{name}{needs}",)
             choices = tuple(choice for each in told if (choice := offer(each)) is not None)
         found |= {package_of(name, name): choices} if choices else {}
     return found

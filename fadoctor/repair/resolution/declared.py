@@ -32,9 +32,9 @@ def _name_of(requirement: str) -> str:
 class Declared:
     """What tables say that releases declare; it keeps what it has looked up."""
 
-    def __init__(self, matrix: Matrix, unasked: Iterable[str] = ()) -> None:
-        """Take the matrix, and those that require the stack in extras that nobody asked for."""
-        self._matrix = matrix
+    def __init__(self, matrix: Matrix, unasked: Iterable[str] = (), python: str = "") -> None:
+        """Take the matrix, who requires the stack in extras that nobody asked for, and a Python."""
+        self._matrix, self._python = matrix, python
         self._unasked = frozenset(unasked)
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
@@ -53,7 +53,7 @@ class Declared:
             return {}
         asked = (name, version)
         if asked not in self._known:
-            self._known[asked] = declared(name, version, self._matrix)
+            self._known[asked] = declared(name, version, self._matrix, self._python)
         return self._known[asked]
 
     def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:

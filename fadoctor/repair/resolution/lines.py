@@ -260,20 +260,28 @@ def _unnamed(
     texts: dict[str, list[str]],
 ) -> list[Edit]:
     """Add what no file names: beside what is installed over an image, where something is."""
-    return [
-        edit for each in wanted if not over.along(each) for edit in _added(files, texts, each[0])
-    ]
+    return [edit for each in wanted if not over.along(each) for edit in _added(files, texts, *each)]
 
 
-def _added(files: dict[str, _File], texts: dict[str, list[str]], wanted: str) -> list[Edit]:
-    """Add what no file names to the first list of requirements; where there is none, say it."""
+def _added(
+    files: dict[str, _File], texts: dict[str, list[str]], wanted: str, index: str
+) -> list[Edit]:
+    """Add what no file names to the first list of requirements; where there is none, say it.
+
+    A build with a label comes from its own index alone.
+    """
+    index = index if "+" in wanted else ""
     for name, file in files.items():
         if file.kind == KIND and not file.is_locked:
             lines = texts[name]
             end = "\r" if lines[0].endswith("\r") else ""
-            lines.insert(len(lines) - (not lines[-1]), wanted + end)
+            at = len(lines) - (not lines[-1])
+            lines.insert(at, wanted + end)
+            if index:
+                _with_index(lines, at, index)
             return []
-    return [Edit(name, text=f"{name}: name {wanted}, too") for name in list(files)[:1]]
+    source = f" and the index {index}" if index else ""
+    return [Edit(name, text=f"{name}: name {wanted}{source}, too") for name in list(files)[:1]]
 
 
 def _in_lock(

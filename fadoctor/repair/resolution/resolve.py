@@ -12,6 +12,7 @@ from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, PARTLY, TORCH
 from fadoctor.model.packages import package_of as prefix_of
 from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.resolution.declared import SOURCE, Declared
 from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.repair.resolution.versions import Versions, package_of
@@ -41,7 +42,8 @@ class Resolver:
     def __init__(self, environment: Environment, versions: Versions) -> None:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
-        self.declared = Declared(versions.matrix, _without_their_extras(environment))
+        unasked, python = _without_their_extras(environment), python_of(environment).rstrip("t")
+        self.declared = Declared(versions.matrix, unasked, python)
         self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)

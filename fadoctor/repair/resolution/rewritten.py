@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.manifests.environment import planned_environment
@@ -20,10 +20,11 @@ from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
+    from fadoctor.model.plan import Change
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.resolution.lines import Rewrite
     from fadoctor.sources.manifests.planned import Manifest
@@ -109,6 +110,23 @@ def with_what_comes(before: Environment, after: Environment) -> Environment:
     }
     facts = {name: each for name, each in after.facts.items() if name.partition(".")[0] in decided}
     return msgspec.structs.replace(before, facts=before.facts | facts) if facts else before
+
+
+def written_changes(changes: Iterable[Change], found: Rewritten) -> Iterator[Change]:
+    """Yield what changes once the new texts are installed.
+
+    What no line of theirs names comes in the release that a resolver takes, or not at all.
+    """
+    for each in changes:
+        package = package_of(each.distribution, each.distribution)
+        names = (f"{package}.version", f"packages.installed.{each.distribution}")
+        if not each.after or any(found.given.places.get(name) for name in names):
+            yield each
+            continue
+        comes = found.environment.fact(names[0])
+        version = str(comes.value) if isinstance(comes, Known) else ""
+        if version and version != each.before:
+            yield msgspec.structs.replace(each, after=version)
 
 
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterable[Finding]:

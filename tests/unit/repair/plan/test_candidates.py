@@ -231,3 +231,15 @@ def test_a_label_tells_the_other_form_of_strings(
     }
     listed = session().candidates.listed
     assert listed.has_other_abi("torchvision", golden("linux-a100-healthy", **changes)) is is_other
+
+
+def test_a_triton_without_a_file_for_the_python_is_no_candidate() -> None:
+    requires = {"triton": "==3.1.0"}
+    candidates = session().candidates
+    found = [
+        candidates.triton(
+            golden("linux-a100-healthy", python__version=each, torch__requires=requires)
+        )
+        for each in ("3.12.1", "3.13.1")
+    ]
+    assert [[choice.version for choice in each] for each in found] == [["3.1.0"], []]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from fadoctor import api
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
@@ -88,9 +89,9 @@ def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:
     assert finding.severity is Severity.ERROR
     assert [each.line for each in finding.locations] == [1, 2]
     base = plan_base(on(tmp_path, text, "H100", "580.65"), session().knowledge)
-    plan = make_plan(base, session(), PlannerRequest())
-    assert changed(plan) == {"huggingface-hub": "0.36.2"}
-    assert not plan.proof.errors
+    made = make_plan(base, session(), PlannerRequest())
+    assert changed(made) == {"huggingface-hub": "0.36.2"}
+    assert not made.proof.errors
 
 
 def test_what_is_ruled_out_is_told_once(tmp_path: Path) -> None:
@@ -243,3 +244,69 @@ def test_a_pinned_framework_stays_where_another_line_can_give_way(tmp_path: Path
     after = changed(plan(base))
     assert after["torch"] == "2.8.0"
     assert "sglang" not in after
+
+
+@pytest.mark.parametrize(
+    ("pin", "platform", "python", "said"),
+    [
+        ("bitsandbytes==0.43.0", "linux_aarch64", "3.11", "0.43.0 has no file for linux_aarch64"),
+        (
+            "triton==3.1.0",
+            "linux_x86_64",
+            "3.13",
+            "3.1.0 has no file for",
+        ),
+        (
+            "sglang==0.5.9",
+            "linux_x86_64",
+            "3.14",
+            "and Python 3.14",
+        ),
+        ("sglang==0.5.23", "linux_x86_64", "3.14", "0.5.23 has no file for"),
+        ("sglang==0.5.9", "linux_x86_64", "3.13", ""),
+        ("sglang==0.5.10", "linux_aarch64", "3.14", ""),
+        ("bitsandbytes==0.43.0", "linux_x86_64", "3.11", ""),
+        ("triton==3.1.0", "linux_x86_64", "3.12", ""),
+        ("bitsandbytes>=0.43.0", "linux_aarch64", "3.11", ""),  # a newer one has
+        ("xformers==0.0.31", "linux_aarch64", "3.11", ""),  # there are sources
+    ],
+)
+def test_a_pin_without_a_file_here_is_an_error(
+    tmp_path: Path, pin: str, platform: str, python: str, said: str
+) -> None:
+    """Regression: it was left as it was, and said to work."""
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"{pin}\n")
+    found = api.check(requirements=file, gpu="none", python_version=python, platform=platform)
+    texts = [each.message for each in found.findings if each.rule_id == RULE]
+    assert [said in each for each in texts] == [True] * bool(said)
+
+
+def test_a_pin_without_a_file_moves_to_a_release_that_has_one(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("bitsandbytes==0.43.0\ntorch==2.9.1\n")
+    found = api.plan(requirements=file, gpu="none", python_version="3.11", platform="linux_aarch64")
+    assert [each.distribution for each in found.changes] == ["bitsandbytes"]
+    assert not found.proof.errors
+
+
+@pytest.mark.parametrize(("python", "numpy"), [("3.11", "2.4.6"), ("3.12", "2.5.5")])
+def test_what_is_ruled_out_moves_to_a_release_for_this_python(
+    tmp_path: Path, python: str, numpy: str
+) -> None:
+    """Regression: the newest of all was written, which takes only newer Pythons."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("axolotl==0.17.0\nnumpy<2\n")
+    found = api.plan(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
+    assert changed(found)["numpy"] == numpy
+
+
+@pytest.mark.parametrize(("python", "is_told"), [("3.9", False), ("3.10", True)])
+def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
+    tmp_path: Path, python: str, *, is_told: bool
+) -> None:
+    """vLLM 0.11.0 requires another numba on Python 3.9: a list that pip froze was an error."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("vllm==0.11.0\nnumba==0.60.0\nllvmlite==0.43.0\n")
+    found = api.check(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
+    assert any(each.rule_id == RULE for each in found.findings) is is_told

@@ -236,6 +236,15 @@ def test_what_no_file_names_is_added_where_nothing_brings_it(tmp_path: Path) -> 
     assert ["name it with --python-version" in note for note in found.notes] == [True, False]
 
 
+def test_a_build_that_is_added_names_its_index(tmp_path: Path) -> None:
+    """Regression: an installer that knows PyPI alone found no such release."""
+    step = install("torch==2.9.1+cu128", index="https://x.org/cu128")
+    [rewrite] = planned(tmp_path, "trl\n", step).rewrites
+    assert rewrite.text == "trl\n--extra-index-url https://x.org/cu128\ntorch==2.9.1+cu128\n"
+    [edit] = planned(tmp_path, "[project]\n", step, name="pyproject.toml").edits[:1]
+    assert edit.text.endswith("name torch==2.9.1+cu128 and the index https://x.org/cu128, too")
+
+
 def test_a_lock_is_left_to_its_tool(tmp_path: Path) -> None:
     text = "version = 1\n[[package]]\nname = 'torch'\nversion = '2.7.1'\nsource = {}\n"
     (tmp_path / "uv.lock").write_text(text)

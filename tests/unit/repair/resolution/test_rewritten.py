@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fadoctor.model.plan import Change
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.lines import Rewrite
-from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten, with_what_comes
+from fadoctor.repair.resolution.rewritten import (
+    NewTexts,
+    judge_rewritten,
+    with_what_comes,
+    written_changes,
+)
 from fadoctor.sources.manifests.source import open_source
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed
@@ -95,3 +101,25 @@ def test_a_torch_that_no_file_names_is_no_error_of_the_new_text(tmp_path: Path) 
     """A list of two packages was not changed, as it names no torch: an installer brings it."""
     texts = [f"unsloth-zoo==2026.7.2\npeft=={version}\n" for version in ("0.15.1", "0.21.2")]
     assert judged(tmp_path, *texts) == set()
+
+
+def test_changes_of_what_no_line_names_are_what_comes(tmp_path: Path) -> None:
+    """The plan named an xformers that the new vLLM does not bring, and a torch that is older."""
+    before = "vllm==0.7.3\n"
+    environment = on(tmp_path, before, "H100", "580.95.05")
+    name = str(tmp_path / "0" / "requirements.txt")
+    rewrite = Rewrite(open_source(name), "vllm==0.33.0\ntriton==3.8.0\n")
+    found = judge_rewritten(environment, session().knowledge, (name,), NewTexts((rewrite,), {}))
+    told = (
+        Change("vllm", "0.7.3", "0.33.0"),
+        Change("torch", "2.5.1", "2.13.0"),
+        Change("triton", "", "3.8.0"),
+        Change("xformers", "0.0.28.post3", "0.0.35"),
+        Change("einops", "0.8.1", ""),
+    )
+    assert [(each.distribution, each.after) for each in written_changes(told, found)] == [
+        ("vllm", "0.33.0"),
+        ("torch", "2.14.0"),
+        ("triton", "3.8.0"),
+        ("einops", ""),
+    ]
