@@ -219,7 +219,7 @@ def _still_wished(problem: Problem) -> tuple[tuple[Gpu, Backend], ...]:
     matrix, environment = problem.session.matrix, problem.environment
     assessment = foresee(environment, problem.session.knowledge).assessment
     verdicts = predict(Kernels(environment, matrix), assessment)
-    best = best_answers(verdicts, assessment.judgements)
+    best = best_answers(verdicts, assessment.judgements, environment)
     return tuple(
         (gpu, backend)
         for gpu, backend in problem.wishes.cells

@@ -166,7 +166,7 @@ class Costs:
         wishes, outlooks = self.problem.wishes, node.outlooks
         decided = [backend for backend in self.telling if backend in outlooks]
         verdicts = [verdict for backend in decided for verdict in outlooks[backend].verdicts]
-        best = best_answers(verdicts, node.telling)
+        best = best_answers(verdicts, node.telling, node.environment)
         missed, unproved = count_missed(wishes, node.state, node.environment, best, decided)
         open_ = [cell for cell in wishes.cells if self._is_open(cell, outlooks)]
         ways = {cell: self._ways(cell) for cell in open_}

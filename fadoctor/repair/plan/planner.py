@@ -261,7 +261,7 @@ class _Planning:
             return
         kernels = Kernels(after, self.session.matrix)
         verdicts = predict(kernels, assessment)
-        best = best_answers(verdicts, assessment.judgements)
+        best = best_answers(verdicts, assessment.judgements, after)
         wished = (*self.wishes.cells, *self.wishes.hopeless)
         missed = [cell for cell in wished if answer_for(self.wishes, cell, best) == FAILS]
         yield from explain_conflicts(self.problem, self.base, missed, verdicts)

@@ -70,7 +70,7 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
 def _missed(
     problem: Problem, after: Environment, verdicts: Iterable[Verdict], assessment: Assessment
 ) -> Iterable[str]:
-    best = best_answers(verdicts, assessment.judgements)
+    best = best_answers(verdicts, assessment.judgements, after)
     for package in missing_packages(problem.wishes, after, best):
         if _can_be_planned(problem, package):
             yield f"{PACKAGES[package][0]} is not installed"

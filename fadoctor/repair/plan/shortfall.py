@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.knowledge.matrix.kernels import Gpu
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Severity
     from fadoctor.model.verdict import Backend, Dtype, Verdict
     from fadoctor.repair.plan.wishes import Wishes
@@ -134,7 +135,7 @@ def _is_replaced(
 
 
 def best_answers(
-    verdicts: Iterable[Verdict], judgements: Iterable[Judgement]
+    verdicts: Iterable[Verdict], judgements: Iterable[Judgement], environment: Environment
 ) -> Mapping[tuple[str, Backend], Answer]:
     """Return for each GPU and backend the answer for its better half-precision dtype."""
     found: dict[tuple[str, Backend], Answer] = {}
@@ -147,7 +148,7 @@ def best_answers(
             case Predicted.FAILS:
                 answer = FAILS
             case Predicted.UNKNOWN:
-                unproved = _unproved(judgements) if unproved is None else unproved
+                unproved = _unproved(judgements, environment) if unproved is None else unproved
                 because = set(verdict.because)
                 answer = UNPROVED if because and because <= unproved else UNDECIDED
         cell = (verdict.gpu, verdict.backend)
@@ -155,27 +156,31 @@ def best_answers(
     return found
 
 
-def _unproved(judgements: Iterable[Judgement]) -> frozenset[str]:
+def _unproved(judgements: Iterable[Judgement], environment: Environment) -> frozenset[str]:
     """Return the ids of rules whose doubt counts against no plan: it is said.
 
     Nobody has read for which GPUs a file has code, or nobody could read a fact of what is there
-    already, which another release would only hide.
+    already, which another release would only hide. Where a fact is from, the environment says: a
+    judgement may be remembered from another one, in which the rule read the same values.
     """
+    facts = environment.facts
     undecided: dict[str, bool] = {}
     for each in judgements:
         if each.outcome is Outcome.UNKNOWN:
             found = each.scope.unknown_facts()
             forgiven = bool(found) and (
-                all(_is_about_code(name) or _is_as_read(each, name) for name in found)
-                or not any(fact.source.startswith(AFTER) for fact in each.scope.read.values())
+                all(_is_about_code(name) or _is_as_read(facts.get(name)) for name in found)
+                or not any(
+                    facts.get(name, fact).source.startswith(AFTER)
+                    for name, fact in each.scope.read.items()
+                )
             )
             undecided[each.rule.id] = undecided.get(each.rule.id, True) and forgiven
     return frozenset(rule_id for rule_id, forgiven in undecided.items() if forgiven)
 
 
-def _is_as_read(judgement: Judgement, name: str) -> bool:
+def _is_as_read(fact: Fact | None) -> bool:
     """Return whether it is a fact of what is there, rather than of what comes, or a table's."""
-    fact = judgement.scope.environment.facts.get(name)
     return isinstance(fact, Unknown) and not fact.source.startswith(AFTER)
 
 

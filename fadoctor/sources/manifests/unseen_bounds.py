@@ -62,7 +62,7 @@ def bounded_facts(
 def brought(
     combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
 ) -> tuple[dict[str, str], dict[str, Fact]]:
-    """Return what no file names and a pinned package surely brings, and why each is not known.
+    """Return what no file names and a package surely brings, and why each is not known.
 
     Distribution -> what the files, or an exact requirement, bound it by. Only of those whose own
     table of releases says so, or that are required in one release, and where nothing may be there
@@ -74,10 +74,8 @@ def brought(
     who = _Bounding(combined, facts, matrix, releases)
     found: dict[str, str] = {}
     for planned in combined.packages.values():
-        if not planned.version or is_conda(planned):
-            continue
-        for name, specifier in who.required_by(planned).items():
-            if name in releases and name not in combined.packages and not has_end(specifier):
+        for name in () if is_conda(planned) else who.brought_by(planned):
+            if name in releases and name not in combined.packages:
                 found[name] = combined.bounds.get(name, "")
     if NUMPY not in combined.packages and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
@@ -169,17 +167,36 @@ class _Bounding:
             return not isinstance(requires, Known)
         return how not in (NEVER, BY_TABLES)
 
-    def required_by(self, planned: Planned) -> dict[str, str]:
-        """Return what a pinned package brings of these, where its own table says all of it.
+    def brought_by(self, planned: Planned) -> Iterator[str]:
+        """Yield what a package requires without an end, in whichever release it comes.
 
         NumPy is left out of what libraries bring: what else is named may bound it.
         """
+        if not planned.version and not planned.is_sure:
+            return
+        each = [self._required_by(planned, release) for release in self._admitted(planned)]
+        for name in each[0] if each else ():
+            if all(name in needs and not has_end(needs[name]) for needs in each):
+                yield name
+
+    def _admitted(self, planned: Planned) -> tuple[str, ...]:
+        """Return the releases of which one comes; none where others than the known ones may."""
+        if planned.version:
+            return (planned.version,)
+        if planned.name not in self.releases or self.is_unlisted(planned):
+            return ()
+        allowed = parse_specifier(planned.specifier)
+        listed = self.releases[planned.name]
+        return tuple(each for each in listed if allowed is not None and allowed.contains(each))
+
+    def _required_by(self, planned: Planned, release: str) -> dict[str, str]:
+        """Return what a release requires of these, where its own table says all of it."""
         if self.how(planned.name) == BY_TABLES:
             requires = self.facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
             return fact_mapping(requires)
         if planned.name not in self.releases or self.is_unlisted(planned):
             return {}
-        needs = declared(planned.name, planned.version, self.matrix)
+        needs = declared(planned.name, release, self.matrix)
         return {name: text for name, text in needs.items() if name != NUMPY}
 
     def bounds_numpy(self, planned: Planned) -> bool:

@@ -92,7 +92,7 @@ def full_cost(made: Problem, chosen: tuple[Choice, ...], after: Environment) -> 
     changes = [choice for choice in chosen if choice.is_change]
     kinds = [choice.kind for choice in changes]
     replaced = sum(choice.package in made.there for choice in changes)
-    best = best_answers(verdicts, assessment.judgements)
+    best = best_answers(verdicts, assessment.judgements, after)
     missed, unproved = count_missed(made.wishes, state, after, best, backends)
     found = aftermath(made, state, after)
     is_excused = partial(made.is_excused, verdicts)
