@@ -138,6 +138,8 @@ def test_a_package_brings_the_newest_numpy(tmp_path: Path, text: str, *, comes: 
     [
         ("torch==2.6.0\npeft==0.17.0\n", True),
         ("torch==2.6.0\ntrl==0.15.2\n", True),
+        ("torch==2.5.1\ndeepspeed\npeft\n", True),  # so does each release of peft
+        ("peft<0.17; sys_platform == 'win32'\n", False),
         ("trl==0.8.6\n", False),  # a release whose requirements no table has
         ("trl==0.12.2\n", False),  # it bounds transformers itself
         ("peft==0.17.0\naxolotl\n", False),  # which may bound it
