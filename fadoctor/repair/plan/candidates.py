@@ -12,6 +12,7 @@ import msgspec
 from packaging.markers import Marker
 
 from fadoctor.knowledge.matrix.query import cell_words, typed_cell
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
 from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
 from fadoctor.model.fact import Absent, Known, fact_mapping
@@ -24,7 +25,6 @@ from fadoctor.repair.plan.index_wheels import IndexWheels
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
 from fadoctor.repair.plan.known_code import with_code_known
-from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import released
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of

@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere
 from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import TRITON, package_of
 from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
-from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
 

@@ -8,11 +8,11 @@ from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
 from fadoctor.repair.plan.offers import is_told, newest_in, offer
-from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, VLLM
 from fadoctor.repair.plan.candidates import WINDOWS
 from fadoctor.repair.plan.far_back import driver_notes
-from fadoctor.repair.plan.published import InstalledWhere
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
 

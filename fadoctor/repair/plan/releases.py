@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_mapping
 from fadoctor.model.packages import (
@@ -27,7 +28,6 @@ from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
 from fadoctor.repair.plan.indexes import PYPI
 from fadoctor.repair.plan.later_bounds import as_later_ones
-from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.repair.plan.released import accepts, is_in_specifier, released
 from fadoctor.repair.plan.wheel_facts import known, text_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import uninstallable
+from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
@@ -13,7 +14,6 @@ from fadoctor.repair.plan.released import is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
 from fadoctor.repair.resolution.helper_releases import HelperReleases
-from fadoctor.repair.resolution.published_files import PublishedFiles
 from fadoctor.sources.manifests.combine import Combined, Planned
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.package_facts import Facts

@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import lacking
+from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, Unknown, fact_text, fact_words, printable
+from fadoctor.model.fact import Fact, Known, Unknown, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from packaging.specifiers import Specifier
     from packaging.version import Version
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
-_PYTHON = "python.version"
 _OPEN = Unknown("not told", SOURCE)
 
 _End = tuple["Version", bool]
@@ -46,6 +47,11 @@ def contradicted_facts(
     return {CONTRADICTED: Known(found, SOURCE)}
 
 
+def _minor(facts: Mapping[str, Fact]) -> str:
+    """Return the minor version of the Python, "" where it is not known."""
+    return ".".join(fact_text(facts.get("python.version", _OPEN), "").split(".")[:2])
+
+
 def _for_another_python(
     combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
 ) -> dict[str, str]:
@@ -53,10 +59,9 @@ def _for_another_python(
 
     Of those without facts of their own: of the others a rule says it.
     """
-    here = facts.get(_PYTHON)
-    if not isinstance(here, Known):
+    minor = _minor(facts)
+    if not minor:
         return {}
-    minor = ".".join(str(here.value).split(".")[:2])
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         is_plain = planned.version and not (planned.manager or planned.url or planned.open)
@@ -74,45 +79,24 @@ def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix)
 
     Of a release whose metadata leave this Python out a rule says so.
     """
-    platform, python = (fact_text(facts.get(n, _OPEN), "") for n in ("host.platform", _PYTHON))
-    minor = ".".join(python.split(".")[:2])
+    place = InstalledWhere(fact_text(facts.get("host.platform", _OPEN), ""), _minor(facts))
+    wheels = PublishedFiles(matrix, place.platform, place.python)
+    ready_made = ReadyMadeFiles(matrix)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         if not planned.version or planned.manager or planned.url or planned.open:
             continue
-        keys = {"package": Known(name, SOURCE), "version": Known(planned.version, SOURCE)}
-        if not _is_served(matrix, keys, platform, minor):
-            where = " and ".join(filter(None, (platform, minor and f"Python {minor}")))
+        is_served = wheels.come(name, planned.version) is not None
+        if not (is_served and ready_made.is_served(name, planned.version, place)):
+            python = place.python and f"Python {place.python}"
+            where = " and ".join(filter(None, (place.platform, python)))
             found[name] = f"{planned.version} has no file for {where}"
     return found
 
 
-def _is_served(matrix: Matrix, keys: Mapping[str, Fact], platform: str, python: str) -> bool:
-    """Return whether a release has a file for a platform and a Python, or sources, or may have."""
-    rows = matrix.find("wheel-platforms", keys)
-    sources, platforms, pythons = map(rows.cell, ("sdist", "platforms", "pythons"))
-    if isinstance(sources, Known) and sources.value is False:
-        if platform and platform not in fact_words(platforms):
-            return False
-        if python and python not in (fact_words(pythons) or (python,)):
-            return False
-    return not any(
-        row.get("sources") is False
-        and (
-            _is_left_out(platform, cell_words(row.get("platforms")))
-            or is_impossible((f"=={python}.*", str(row.get("pythons") or "")))
-        )
-        for row in matrix.find("release-platforms", keys).rows
-    )
-
-
-def _is_left_out(platform: str, platforms: Collection[str]) -> bool:
-    return bool(platform and platforms) and platform not in platforms
-
-
 def _not_to_be_had(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, str]:
     """Return of which packages no release that is asked for can be installed, and why."""
-    minor = ".".join(fact_text(facts.get(_PYTHON, _OPEN), "").split(".")[:2])
+    minor = _minor(facts)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         if planned.manager or planned.url or planned.files or planned.open or planned.index:

@@ -172,32 +172,27 @@ class _Bounding:
 
         NumPy is left out of what libraries bring: what else is named may bound it.
         """
-        if not planned.version and not planned.is_sure:
-            return
-        each = [self._required_by(planned, release) for release in self._admitted(planned)]
+        each = list(self._requirements(planned))
         for name in each[0] if each else ():
             if all(name in needs and not has_end(needs[name]) for needs in each):
                 yield name
 
-    def _admitted(self, planned: Planned) -> tuple[str, ...]:
-        """Return the releases of which one comes; none where others than the known ones may."""
-        if planned.version:
-            return (planned.version,)
-        if planned.name not in self.releases or self.is_unlisted(planned):
-            return ()
-        allowed = parse_specifier(planned.specifier)
-        listed = self.releases[planned.name]
-        return tuple(each for each in listed if allowed is not None and allowed.contains(each))
-
-    def _required_by(self, planned: Planned, release: str) -> dict[str, str]:
-        """Return what a release requires of these, where its own table says all of it."""
+    def _requirements(self, planned: Planned) -> Iterator[dict[str, str]]:
+        """Yield what each release requires of which one comes; none where a table may lack it."""
         if self.how(planned.name) == BY_TABLES:
             requires = self.facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
-            return fact_mapping(requires)
+            yield from [fact_mapping(requires)] if planned.version else []
+            return
         if planned.name not in self.releases or self.is_unlisted(planned):
-            return {}
-        needs = declared(planned.name, release, self.matrix)
-        return {name: text for name, text in needs.items() if name != NUMPY}
+            return
+        comes: Iterable[str] = (planned.version,) if planned.version else ()
+        if planned.is_sure and not planned.version:
+            allowed = parse_specifier(planned.specifier)
+            listed = self.releases[planned.name]
+            comes = (v for v in listed if allowed is not None and allowed.contains(v))
+        for release in comes:
+            needs = declared(planned.name, release, self.matrix)
+            yield {name: text for name, text in needs.items() if name != NUMPY}
 
     def bounds_numpy(self, planned: Planned) -> bool:
         """Return whether a distribution may keep NumPy from its newest release."""

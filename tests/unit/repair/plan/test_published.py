@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.published import InstalledWhere, ReadyMadeFiles
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.repair.resolution.published_files import PublishedFiles
+from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.repair.resolution.resolver_worlds import picks
 from tests.unit.repair.plan.problems import session
 from tests.unit.sources.manifests.test_environment import planned

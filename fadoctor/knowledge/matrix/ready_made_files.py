@@ -29,6 +29,8 @@ class _Files(msgspec.Struct, frozen=True):
     platforms: frozenset[str]
     """Empty for every platform."""
     pythons: str
+    alone: bool
+    """Whether there are no sources to compile elsewhere."""
 
     def are_for(self, place: InstalledWhere) -> bool:
         if place.platform and self.platforms and place.platform not in self.platforms:
@@ -48,6 +50,7 @@ class ReadyMadeFiles:
                 str(row["version"]),
                 frozenset(cell_words(platforms)),
                 pythons if isinstance(pythons, str) else "",
+                row.get("sources") is False,
             )
             for name in cell_words(row["package"]):
                 self._files.setdefault(name, []).append(found)
@@ -59,11 +62,11 @@ class ReadyMadeFiles:
 
     def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether the index has a file of a release for a place, or nobody has looked."""
-        return all(
-            files.are_for(place)
-            for files in self._files.get(name, ())
-            if is_in(version, files.versions) is True
-        )
+        return all(files.are_for(place) for files in self._of(name, version))
+
+    def is_served(self, name: str, version: str, place: InstalledWhere) -> bool:
+        """Return whether there is a file of a release for a place, or sources, or may be."""
+        return all(files.are_for(place) for files in self._of(name, version) if files.alone)
 
     def required(
         self, name: str, version: str, needs: Mapping[str, str], platform: str
@@ -80,6 +83,9 @@ class ReadyMadeFiles:
         return self.has_file(name, version, place) and all(
             self.has_file(other, pin, place) for other, pin in pins.items()
         )
+
+    def _of(self, name: str, version: str) -> Iterator[_Files]:
+        return (f for f in self._files.get(name, ()) if is_in(version, f.versions) is True)
 
     def _left_out(self, name: str, version: str, platform: str) -> Iterator[str]:
         for versions, needs, platforms in self._conditions.get(name, ()):
