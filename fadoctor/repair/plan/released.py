@@ -12,8 +12,11 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.choice import distribution_of
 from fadoctor.repair.plan.compiled import by_label
 from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.model.environment import Environment
 
 _ENDS = re.compile(r"[=<>~]=?\s*([0-9][0-9A-Za-z.+]{0,60})")
@@ -105,6 +108,12 @@ def is_there(environment: Environment, package: str) -> bool:
     )
     is_text = isinstance(environment.fact("packages.named"), Known) and isinstance(torch, Known)
     if isinstance(version, Unknown) and (is_text or isinstance(installed, Known)):
-        there = listed_packages(environment)
+        there = {*listed_packages(environment), *_unreadable(environment)}
         return any(name in there for name in PACKAGES.get(package, (package,)))
     return not isinstance(version, Absent)
+
+
+def _unreadable(environment: Environment) -> Iterator[str]:
+    """Yield the distributions whose metadata cannot be used; their files may be there."""
+    for folder in fact_mapping(environment.fact("packages.broken")):
+        yield normalise_name(folder.partition("-")[0])

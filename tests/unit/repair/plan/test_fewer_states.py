@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -11,10 +11,22 @@ import pytest
 from fadoctor.repair.plan import solve as solve_module
 from fadoctor.repair.plan.domain import decided_in_order
 from fadoctor.repair.plan.hub_states import FACTS, INSTALLED
+from fadoctor.repair.plan.post_state import PostState
 from fadoctor.repair.plan.solve import solve
 from fadoctor.repair.plan.wishes import Wishes
 from fadoctor.sources.targets.derived import derive_hub, derived_of_hub
-from tests.unit.repair.plan.problems import golden, plan, problem, with_package, without
+from tests.unit.repair.plan.problems import (
+    GOLDEN,
+    golden,
+    plan,
+    problem,
+    with_package,
+    without,
+)
+
+if TYPE_CHECKING:
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.choice import Choice
 
 HEALTHY = "linux-a100-healthy"
 WANTED = {"want": ("hub-fa2",)}
@@ -108,6 +120,23 @@ def test_all_searches_of_a_plan_together_look_at_few_states(
     monkeypatch.setattr(solve_module._Search, "_judged", counted)
     plan(golden("linux-5090-torch26"), want=(want,), keep=(kept,))
     assert len(looked) < most
+
+
+@pytest.mark.parametrize("wanted", [(), ("flash-attn",)], ids=["repair", "wish"])
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in GOLDEN.glob("*/facts.json")))
+def test_plans_of_golden_environments_look_at_few_states(
+    name: str, wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flash-attn with unreadable metadata was sought anew beside an unreadable torch: 629."""
+    applied, looked = PostState.apply, []
+
+    def counted(post: PostState, before: Environment, choice: Choice) -> Environment:
+        looked.append(choice)
+        return applied(post, before, choice)
+
+    monkeypatch.setattr(PostState, "apply", counted)
+    plan(golden(name), want=wanted)
+    assert 0 < len(looked) <= 400
 
 
 def test_what_is_kept_and_what_follows_from_torch_are_decided_first() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.repair.plan.released import can_agree, just_before
+from fadoctor.repair.plan.released import can_agree, is_there, just_before
+from tests.unit.repair.plan.problems import golden
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,12 @@ def test_whether_a_version_may_be_in_both(first: str, second: str, *, expected: 
 )
 def test_a_version_just_before_another(version: str, before: str) -> None:
     assert just_before(version) == before
+
+
+@pytest.mark.parametrize(
+    ("package", "expected"), [("flash_attn", True), ("xformers", True), ("accelerate", False)]
+)
+def test_a_package_whose_metadata_cannot_be_read_may_be_there(
+    package: str, *, expected: bool
+) -> None:
+    assert is_there(golden("broken-everything"), package) is expected
