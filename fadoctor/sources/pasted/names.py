@@ -146,6 +146,12 @@ _PROPOSED = compiled(
 )
 """Should I take torch 2.6.0? A question may propose what it names, or ask how to go on with it."""
 _QUESTION = compiled(r"\?\s{0,3}$")
+_OWNED = compiled(
+    r"(?i)\b(?:i|we)(?: have|['\u2019]ve|['\u2019]m on| am on| are on| use| run| got)\b(?! to\b)"
+    r"|\b(?:my|our)\b|(?:我|我们)(?:用|的|装)|\btengo\b|\btenemos\b|\bich habe\b"
+)
+_INSTALLS = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download)\b")
+"""I have torch 2.7.1, and ran pip install xformers: a command behind it asks for something else."""
 _OF_FEW = 12
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
@@ -164,6 +170,8 @@ def is_wished(text: str, start: int, end: int) -> bool:
         return False
     if now := _NOW.search(before):
         before = before[now.start() :]
+    if (command := _INSTALLS.search(behind)) and _OWNED.search(before):
+        behind = behind[: command.start()]
     if asked := _ASKED.search(behind):
         behind = behind[: asked.start()]
     elif _QUESTION.search(behind) and _is_proposed(before.lstrip()):
