@@ -45,6 +45,12 @@ _CONTAINER = compiled(
     r"(?i)\b(?:docker|container|singularity|apptainer|podman|enroot|kubernetes|k8s|image|devcontainer"
     r"|nvcr\.io|dockerfile|wsl2?)\b|容器|镜像|コンテナ|контейнер"
 )
+# We have CentOS 7 and cannot upgrade: what is there stays.
+_STAYS = compiled(
+    r"(?i)(?:can ?not|can['\u2019]?t|unable to|no way to|without|not|n['\u2019]t) "
+    r"(?:allowed to |able to |be allowed to )?"
+    r"(?:be )?(?:upgrad\w{1,4}|updat\w{1,4})|(?:不能|无法|没法)(?:升级|更新)"
+)
 _NAMES = {"redhat": "rhel", "redhatenterprise": "rhel", "rocky": "rockylinux"}
 _BY_YEAR = "ubuntu"
 """The distribution whose releases have two numbers."""
@@ -75,7 +81,8 @@ def _told(lines: Sequence[PastedLine]) -> Iterator[Claim]:
 
 def _is_there(text: str, start: int, end: int) -> bool:
     """Return whether what stands there is the system's, and not what something asks for."""
-    return not _OTHERS.search(text[:start]) and not is_wished(text, start, end)
+    stays = _STAYS.sub(lambda found: " " * len(found[0]), text)
+    return not _OTHERS.search(text[:start]) and not is_wished(stays, start, end)
 
 
 def _words(row: Mapping[str, object]) -> list[str]:

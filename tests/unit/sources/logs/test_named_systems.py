@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         ("I am on Ubuntu 18.04 and flash-attn fails.", "2.27"),
         ("\u670d\u52a1\u5668\u662fCentOS 7\uff0cflash-attn \u62a5\u9519", "2.17"),
         ("Debian GNU/Linux 11, torch 2.8.0", "2.31"),
+        ("The nodes have CentOS 7 and I cannot upgrade them.", "2.17"),
         ("Red Hat Enterprise Linux 8.6 on the cluster", "2.28"),
         ("ldd (Ubuntu GLIBC 2.31-0ubuntu9.9) 2.31", "2.31"),
         ("glibc version is 2.28, on Ubuntu 22.04", "2.28"),
