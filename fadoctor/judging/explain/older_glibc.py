@@ -60,7 +60,9 @@ def needs_newer(environment: Environment, file: WheelFile) -> bool:
     here = environment.fact(_GLIBC)
     asked = (file.glibc_needed, file.glibc_enough, file.glibc_built_on)
     least = next((each for each in asked if isinstance(each, Known)), None)
-    return isinstance(here, Known) and least is not None and is_older(_text(here), _text(least))
+    if not isinstance(here, Known) or least is None:
+        return False
+    return is_older(_text(here), _text(least)) is True
 
 
 def _is_too_new(fix: Fix, environment: Environment, matrix: Matrix) -> bool:
@@ -76,15 +78,13 @@ def _is_too_new(fix: Fix, environment: Environment, matrix: Matrix) -> bool:
         for found in _ITEM.finditer(step.text):
             if found["torch"] and _OFFICIAL not in step.text:
                 continue
-            asked = {
-                "version": Known(found["version"], "asked"),
-                "torch": Known(found["torch"] or torch, "asked"),
-            }
-            if not (found["torch"] or torch):
+            minor = found["torch"] or torch
+            if not minor:
                 continue
+            asked = {"version": Known(found["version"], "asked"), "torch": Known(minor, "asked")}
             needs = matrix.find("flash-attn-wheel-glibc", asked).cell("needs")
             if isinstance(needs, Known) and isinstance(here, Known):
-                return is_older(_text(here), _text(needs))
+                return is_older(_text(here), _text(needs)) is True
     return False
 
 
