@@ -132,7 +132,7 @@ def explain(
     is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines)
-    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines)))
+    is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines, knowledge)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     worded = _worded(reading.ranked.causes)
     around = surroundings(facts, judged, knowledge, shown=worded, is_weighed=is_weighed)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.companions import are_absent, are_used, with_companions
+from fadoctor.judging.explain.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
@@ -84,10 +85,13 @@ class FixSelection:
             self._note(IN_VAIN)
         named = self._with_files(useful, scope)
         whole = self._vendor.asked(_file_first(named) if scope.rule.area == BUILDS else named)
+        loadable = for_older_glibc(whole, scope, self._knowledge, self._texts)
+        if loadable is not whole:
+            self._note(TOO_NEW.format(fact_text(scope.environment.fact("host.glibc"), "older")))
         used = self._are_companions_used
         whole = tuple(
             with_companions(fix, scope.matrix, used=used, labelled=self._is_labelled(fix))
-            for fix in whole
+            for fix in loadable
         )
         if any(each.name == SITUATION for each in self._here):
             whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)

@@ -49,10 +49,12 @@ _OTHERS = compiled(
     r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
 )
 # What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
+# DEPRECATION: Building 'x' using ... (possibly combined with `--no-build-isolation`)
 _PRINTED = compiled(
     r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
     r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
     r"|\b(?:Xformers|Flash Attn|Sage Attn) is (?:not )?installed!"
+    r"|\bDEPRECATION: |^\W{0,3}\[notice\] |^\W{0,3}note: This error originates|^\W{0,3}hint: See "
     r"|Error getting cuda arch: |A matching Triton is not available|Error caught was: "
 )
 # I successfully built and ran it on this GPU.
@@ -219,6 +221,11 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
     key = rule.subject.replace("-", "_")
     is_missing = (rule.when or {}).get(f"{key}.version") == _MISSING
     return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
+
+
+def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
+    """Return the pattern of one idea; what no table has stands nowhere."""
+    return _idea(_words(knowledge).get(name, r"(?!)"))
 
 
 def _words(knowledge: Knowledge) -> dict[str, str]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
+from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.model.fact import Known
+from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -43,7 +46,15 @@ def without_vain(
     if [fix.title for fix in left] == [fix.title for fix in fixes]:
         return fixes
     rule = next(iter(refused.values()))
-    return tuple(left) or possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
+    instead = possible_fixes(Scope(scope.environment, scope.matrix, rule, _FIRST), log)
+    if scope.rule.area == MISFITS:
+        # A broken extension stops the import, whatever attention is chosen.
+        instead = tuple(sorted(instead, key=lambda fix: not _uninstalls(fix)))
+    return tuple(left) or begun(instead)
+
+
+def _uninstalls(fix: Fix) -> bool:
+    return any(step.kind is StepKind.UNINSTALL for step in fix.steps)
 
 
 def _refusal(fix: FixTemplate, scope: Scope, rules: Collection[Rule]) -> Rule | None:

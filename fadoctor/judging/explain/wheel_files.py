@@ -14,6 +14,7 @@ import msgspec
 
 from fadoctor.judging.engine.tried import MISFITS
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
+from fadoctor.judging.explain.older_glibc import needs_newer
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.own_python import is_of_uv
 from fadoctor.judging.explain.reading_torch import flash_steps, reading_command, steps_for
@@ -274,7 +275,8 @@ class WheelFiles:
         if any(file.name in line or name in line for line in self._lines):
             return False
         bad = self._matrix.find("flash-attn-known-bad", {"version": Known(file.version, "asked")})
-        return not bad.rows and not self._lacks_code(file)
+        is_bad = bool(bad.rows) or needs_newer(self._environment, file)
+        return not is_bad and not self._lacks_code(file)
 
     def _lacks_code(self, file: WheelFile) -> bool:
         capability = self._environment.facts.get("gpu[0].compute_capability")

@@ -15,6 +15,7 @@ from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.logs.moved import typed_steps
 from fadoctor.sources.logs.named_gpus import cards_first
+from fadoctor.sources.logs.named_systems import named_systems
 from fadoctor.sources.logs.package_folders import folder_claims
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
@@ -86,6 +87,7 @@ def _beside_reports(
     mentioned = [*mentions(lines, matrix.tables)]
     claims += _agreed(_beside(claims, cards_first(mentioned, claims)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
+    claims += _agreed(_beside(claims, named_systems(lines, matrix.tables)))
     names = {"package:torch" if each.name in _TORCH else each.name for each in mentioned}
     claims += _agreed(_beside(claims, typed_steps(lines, frozenset(names))))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)

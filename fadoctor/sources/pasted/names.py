@@ -53,7 +53,7 @@ WISH = compiled(
     r"(?i)require(?!\w{1,5} already)|depend|\bneed(?:s|ed)?\b"
     r"|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
-    r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\?\s{0,3}$|\bother\b"
+    r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\bother\b"
     r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
     r"|(?:升级到|降级到)(?![^\n]{0,30}(?:之后|以后|后))|换成|改成|建议|推荐|需要|要求|以上|及以上|以下|支持的|必要|推奨|以降|が必要|필요|권장"
 )
@@ -138,6 +138,21 @@ _NOW = compiled(
     r"(?:have|has|got|get|gives?|shows?|am on|is|says?|reports?|runs?)\b"
 )
 """I did an upgrade, and now I have driver 495.46: what was wanted before is there since."""
+_PROPOSED = compiled(
+    r"(?i)^\W{0,3}(?:(?:and|or|but|so|then|maybe|perhaps|also) ){0,2}"
+    r"(?:should|shall|would|will|could|does|do|did|is|are|has|have|must|may"
+    r"|can (?!(?:any|some)(?:one|body)\b|(?:you|i|we) (?:please )?(?:help|get|install|fix|make)))"
+    r"|\bwhat (?:about|if)\b|\b(?:or|maybe|perhaps|use|using|try|trying) \S{1,24}\s{0,3}$"
+)
+"""Should I take torch 2.6.0? A question may propose what it names, or ask how to go on with it."""
+_QUESTION = compiled(r"\?\s{0,3}$")
+_OWNED = compiled(
+    r"(?i)\b(?:i|we)(?: have|['\u2019]ve|['\u2019]m on| am on| are on| use| run| got)\b(?! to\b)"
+    r"|\b(?:my|our)\b|(?:我|我们)(?:用|的|装)|\btengo\b|\btenemos\b|\bich habe\b"
+)
+_INSTALLS = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download)\b")
+"""I have torch 2.7.1, and ran pip install xformers: a command behind it asks for something else."""
+_OF_FEW = 12
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
 
@@ -155,6 +170,18 @@ def is_wished(text: str, start: int, end: int) -> bool:
         return False
     if now := _NOW.search(before):
         before = before[now.start() :]
+    if (command := _INSTALLS.search(behind)) and _OWNED.search(before):
+        behind = behind[: command.start()]
     if asked := _ASKED.search(behind):
         behind = behind[: asked.start()]
+    elif _QUESTION.search(behind) and _is_proposed(before.lstrip()):
+        return True
     return WISH.search(before.lstrip() + text[start:end] + behind) is not None
+
+
+def _is_proposed(before: str) -> bool:
+    """Return whether a question that ends behind these words proposes what it names.
+
+    One of a few words does, too: torch 2.6.0?
+    """
+    return len(before) < _OF_FEW or _PROPOSED.search(before) is not None

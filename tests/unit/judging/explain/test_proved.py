@@ -80,7 +80,7 @@ def test_another_flash_attention_is_not_meant(knowledge: Knowledge) -> None:
     assert ids(knowledge, log) == []
 
 
-def test_of_a_long_log_no_sentence_is_a_complaint() -> None:
+def test_of_a_long_log_no_sentence_is_a_complaint(knowledge: Knowledge) -> None:
     lines = tuple(Line(number, "it fails", "") for number in range(LINES_LIMIT + 1))
-    assert complaining(lines) == ()
-    assert len(complaining(lines[:3])) == 3
+    assert complaining(lines, knowledge) == ()
+    assert len(complaining(lines[:3], knowledge)) == 3

@@ -23,6 +23,9 @@ def facts(knowledge: Knowledge, log: str) -> Environment:
 
 
 LINES = [
+    ("How do I get flash-attn to run with Python 3.11 and torch 2.6.0?",
+     {"torch.version": "2.6.0", "python.version": "3.11"}),
+    ("I have torch 2.7.1+cu118 and ran pip install xformers.", {"torch.version": "2.7.1+cu118"}),
     ("Name: flash_attn Version: 2.8.3", {"flash_attn.version": "2.8.3"}),
     ("torch+cuda 2.6.0", {"torch.version": "2.6.0"}),
     ("PyTorch 2.3.0+cu121 with CUDA 1201 (you have 2.3.1+cpu)",
@@ -222,6 +225,9 @@ def test_a_long_log_says_the_same(knowledge: Knowledge, line: str, said: dict[st
 @pytest.mark.parametrize(
     "line",
     [
+        "Should I take torch 2.6.0?",
+        "Does flash-attn run on torch 2.6.0?",
+        "torch 2.6.0?",
         "you should upgrade to torch 2.8.0",
         "pip install flash-attn==2.7.3",
         "FlashAttention-2 is for Ampere (e.g., A100, RTX 3090) or newer",
