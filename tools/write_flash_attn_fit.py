@@ -32,9 +32,9 @@ doc: >-
   this version, nothing is compiled. torch is a minor, cuda the major of torch.version.cuda, abi
   torch's C++ string ABI, python the ABI tag. Made from flash-attn-lookup, flash-attn-wheels and
   flash-attn-wheel-abi by tools/write_flash_attn_fit.py; files that may be missing, and releases
-  with a known fault, are left out.
+  with a known fault, are left out. label: the CUDA in the file's name, such as cu118.
 keys: {torch: word, cuda: word, abi: word, python: word, platform: word}
-columns: {version: version}
+columns: {version: version, label: text}
 references:
   - type: EVIDENCE
     url: https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/setup.py
@@ -54,6 +54,7 @@ class Fit(NamedTuple):
     platform: str
     python: str
     version: str
+    label: str
 
 
 def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
@@ -66,7 +67,7 @@ def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
         if row.get("on_pypi") is True and row.get("yanked") is not True
         for word in _words(row["version"])
     }
-    newest: dict[tuple[str, str, str, str, str], str] = {}
+    newest: dict[tuple[str, str, str, str, str], tuple[str, str]] = {}
     for file in wheels.official():
         if not file.verified or file.version in bad or file.release not in published:
             continue
@@ -76,31 +77,33 @@ def fits(tables: Mapping[str, Table]) -> Iterator[Fit]:
             continue  # the label lies: it does not load beside the torch that asks for it
         for cuda in ("11", "12", "13"):
             key = (file.torch, cuda, str(file.label_abi).lower(), file.platform, file.python)
-            if version_key(newest.get(key, "0")) >= version_key(file.release):
+            if version_key(newest.get(key, ("0",))[0]) >= version_key(file.release):
                 continue
             wanted = WheelRequest(
                 file.torch, f"{cuda}.0", file.python, file.platform, file.label_abi
             )
             asked = wheels.asked_for(file.release, wanted).file
             if asked is not None and asked.name == file.name and file.cuda_major == cuda:
-                newest[key] = file.release
-    yield from (Fit._make((*key, version)) for key, version in newest.items())
+                newest[key] = (file.release, file.name.partition("+")[2].partition("torch")[0])
+    yield from (Fit._make((*key, *found)) for key, found in newest.items())
 
 
 def rows(tables: Mapping[str, Table]) -> list[str]:
     """Return the rows of the table, Pythons of one version together."""
     together: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for fit in fits(tables):
-        together[fit.torch, fit.cuda, fit.abi, fit.platform, fit.version].append(fit.python)
+        together[fit.torch, fit.cuda, fit.abi, fit.platform, fit.version, fit.label].append(
+            fit.python
+        )
     found = []
     for key in sorted(
         together, key=lambda key: (version_key(key[0]), *key[1:4], version_key(key[4]))
     ):
-        torch, cuda, abi, platform, version = key
+        torch, cuda, abi, platform, version, label = key
         pythons = " ".join(sorted(together[key], key=lambda tag: (len(tag), tag)))
         found.append(
             f'  - {{torch: "{torch}", cuda: "{cuda}", abi: "{abi}", platform: {platform}, '
-            f"python: {pythons}, version: {version}}}\n"
+            f"python: {pythons}, version: {version}, label: {label}}}\n"
         )
     return found
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _FLASH_FILES = "https://github.com/Dao-AILab/flash-attention/releases/download/v"
 _OTHER_FILES = "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases"
-_LABELS = "2.7"
-"""Since this release the names of flash-attn's files have CUDA's major version alone: cu12."""
 _INDEX = "https://download.pytorch.org/whl/"
 _CUDAS = ("11", "12")
 _LINUX = "linux_x86_64"
@@ -59,15 +57,20 @@ def steps_for(
     `torch`: what a text tells of it, "" for nothing.
     """
     if distribution == PACKAGES[XFORMERS][0]:
-        return xformers_steps(tables, torch)
+        return xformers_steps(tables, torch, platform)
     return release_steps(tables, distribution, torch) if platform == _LINUX else []
 
 
-def xformers_steps(tables: Mapping[str, Table], torch: str) -> list[Step]:
+def xformers_steps(tables: Mapping[str, Table], torch: str, platform: str) -> list[Step]:
     """Return the one command for the xformers that was built for the torch that is there."""
     if torch and version_part(torch, "major") != "2":
         return []
-    command = xformers_command(tables["xformers-for-torch"].rows)
+    places = [
+        row
+        for row in tables["xformers-index"].rows
+        if platform in cell_words(row["platform"]) or not platform
+    ]
+    command = xformers_command(tables["xformers-for-torch"].rows, places)
     return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS_XFORMERS)]
 
 
@@ -77,13 +80,16 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
     `rows`: of the table that has the newest release with a wheel; "" where none serves `python`.
     """
     chosen: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for row in rows:
         torch, cuda, version = (str(row[name]) for name in ("torch", "cuda", "version"))
         pythons = cell_words(row["python"])
         serves = python in pythons if python else len(pythons) > 1
-        if serves and cuda in _CUDAS and not is_older(version, _LABELS):
+        if serves and cuda in _CUDAS:
             key = f"{torch} {cuda}"  # of two for the two ABIs the older one has both
             chosen[key] = min(chosen.get(key, version), version, key=version_key)
+            if (label := str(row["label"]).removeprefix("cu")) != cuda:
+                labels[f"{version} {cuda}"] = label
     if not chosen:
         return ""
     groups = {
@@ -92,6 +98,8 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
     }
     known = ", ".join(f"('{version}', {keys})" for version, keys in groups.items())
     words = ", ".join(f"'{word}'" for word in options.split()[1:])
+    longer = ", ".join(f"('{key}', '{label}')" for key, label in sorted(labels.items()))
+    label = f"dict([{longer}]).get(r + ' ' + c, c)" if longer else "c"
     return (
         'python -c "import sys, subprocess as s, torch as t; '
         "m = '.'.join(t.__version__.split('.')[:2]); c = str(t.version.cuda)[:2]; "
@@ -100,13 +108,26 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
         f"r or sys.exit('torch ' + t.__version__ + ': see {_OTHER_FILES}'); "
         "a = str(t._C._GLIBCXX_USE_CXX11_ABI).upper(); p = 'cp3' + str(sys.version_info[1]); "
         f"s.call([sys.executable, '-m', 'pip', {words}, '{_FLASH_FILES}' + r + '/flash_attn-' + r "
-        "+ '%2Bcu' + c + 'torch' + m + 'cxx11abi' + a + '-' + p + '-' + p "
+        f"+ '%2Bcu' + {label} + 'torch' + m "
+        "+ 'cxx11abi' + a + '-' + p + '-' + p "
         "+ '-linux_x86_64.whl'])\""
     )
 
 
-def xformers_command(rows: Iterable[Mapping[str, object]]) -> str:
-    """Return the command for the xformers that was built for the torch that is there."""
+def xformers_command(
+    rows: Iterable[Mapping[str, object]], places: Iterable[Mapping[str, object]]
+) -> str:
+    """Return the command for the xformers that was built for the torch that is there.
+
+    `places`: the rows that tell the index which has it, where that is not the one of torch's build.
+    """
+    others = ", ".join(
+        f"('{release}+{build}', '{row['index']}')"
+        for row in places
+        for release in cell_words(row["torch"])
+        for build in cell_words(row["build"])
+        if row["index"] != _INDEX + build
+    )
     pairs = ", ".join(
         f"('{release}', '{row.get('windows') or row[XFORMERS]}')"
         for row in rows
@@ -114,11 +135,11 @@ def xformers_command(rows: Iterable[Mapping[str, object]]) -> str:
     )
     return (
         'python -c "import sys, subprocess as s; from importlib.metadata import version as v; '
-        f"t, _, c = v('torch').partition('+'); x = dict([{pairs}]).get(t); "
-        "x = '' if 'rocm' in c else x; "
+        f"k = v('torch'); t, _, c = k.partition('+'); x = dict([{pairs}]).get(t); "
+        f"x = '' if 'rocm' in c else x; i = dict([{others}]).get(k, '{_INDEX}' + c); "
         "x or sys.exit('no xformers was built for torch ' + t); "
         "s.call([sys.executable, '-m', 'pip', 'install', '--no-deps', '--force-reinstall', "
-        f"'xformers==' + x] + ['--index-url', '{_INDEX}' + c] * c.startswith('cu'))\""
+        "'xformers==' + x] + ['--index-url', i] * c.startswith('cu'))\""
     )
 
 

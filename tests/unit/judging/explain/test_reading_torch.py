@@ -20,6 +20,7 @@ from fadoctor.judging.explain.reading_torch import (
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
+INDEX = "https://download.pytorch.org/whl"
 BASE = "https://x.org/files/v2"
 ROWS = [
     {"torch": ">=2.9", "cuda": "13", "url": f"{BASE}.6/a+cu130torch2.9-cp310-abi3-win_amd64.whl"},
@@ -47,6 +48,7 @@ def _called(command: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("2.6.0+cu124", "12.4", False, "2.7.4.post1"),
         ("2.8.0", "12.8", True, "2.8.3.post1"),
         ("2.4.1+cu118", "11.8", False, "2.7.3"),
+        ("2.0.1+cu118", "11.8", False, "2.6.3"),
     ],
 )
 def test_the_file_of_flash_attn(  # noqa: PLR0917
@@ -64,10 +66,10 @@ def test_the_file_of_flash_attn(  # noqa: PLR0917
     monkeypatch.setitem(sys.modules, "torch", torch)
     command = flash_steps(knowledge.tables, "", "", "pip install --no-deps")[0].text
     url = _called(command, monkeypatch)[-1]
-    python = f"cp3{sys.version_info[1]}"
+    python, label = f"cp3{sys.version_info[1]}", "118" if release < "2.7" else cuda[:2]
     assert url == (
         f"https://github.com/Dao-AILab/flash-attention/releases/download/v{release}/flash_attn-"
-        f"{release}%2Bcu{cuda[:2]}torch{version[:3]}cxx11abi{str(abi).upper()}-{python}-{python}"
+        f"{release}%2Bcu{label}torch{version[:3]}cxx11abi{str(abi).upper()}-{python}-{python}"
         "-linux_x86_64.whl"
     )
 
@@ -88,13 +90,17 @@ def test_another_torch_stops_with_a_word(
     [
         ("2.5.1+cu124", ["xformers==0.0.28.post3", "--index-url"]),
         ("2.8.0", ["xformers==0.0.32.post2"]),
+        ("2.1.2+cu118", ["xformers==0.0.23.post1", "--index-url", f"{INDEX}/cu118"]),
+        ("2.0.1+cu118", ["xformers==0.0.22", "--index-url", "https://pypi.org/simple"]),
+        ("2.4.1+cu121", ["xformers==0.0.28.post1", "--index-url", f"{INDEX}/cu124"]),
     ],
 )
 def test_the_xformers_of_a_torch(
     knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch, version: str, words: list[str]
 ) -> None:
     monkeypatch.setattr(metadata, "version", lambda _: version)
-    called = _called(xformers_steps(knowledge.tables, "")[0].text, monkeypatch)
+    steps = xformers_steps(knowledge.tables, "", "win_amd64")
+    called = _called(steps[0].text, monkeypatch)
     assert called[3 : 3 + len(words)] == words
 
 
