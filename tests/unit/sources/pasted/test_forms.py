@@ -78,7 +78,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
     ("GPU: 2x RTX 3090 (24GB each)", {"gpu.count": 2, "gpu[1].name": "RTX 3090"}),
     ("AMD arch: gfx1100", {"gpu[0].gfx": "gfx1100", "gpu[0].vendor": "amd"}),
     (
-        "not supported (supported types:[gfx1030 gfx1100])\" gpu_type=gfx1032 gpu=0",
+        'not supported (supported types:[gfx1030 gfx1100])" gpu_type=gfx1032 gpu=0',
         {"gpu[0].gfx": "gfx1032", "gpu[0].vendor": "amd"},
     ),
     ("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI250X\nGPU[0]\t\t: GFX Version: \t\tgfx90a",
