@@ -28,6 +28,7 @@ KERNEL = r"modprobe|rmmod|dkms|linux-headers|mokutil"
 PLACES = {
     "on-wsl": ("uname -r: 5.15.167.4-microsoft-standard-WSL2", rf"{KERNEL}|systemctl restart"),
     "in-a-container": ("I start it by docker run --gpus all -it img", KERNEL),
+    "in-a-container-of-amd": ("I start it by docker run --device=/dev/kfd rocm/pytorch", KERNEL),
     "in-a-dockerfile": ("RUN pip install vllm", rf"(?m){KERNEL}|^sudo |^export "),
     "in-a-server-image": ("docker run --gpus all vllm/vllm-openai:latest", rf"{KERNEL}|{COMPILES}"),
     "a-server-by-docker-run": (
@@ -46,6 +47,7 @@ PLACES = {
 OWN = {
     "on-wsl": "WSL",
     "in-a-container": "host|container|Docker",
+    "in-a-container-of-amd": "host|container|Docker",
     "in-a-dockerfile": "host|container|Docker",
     "in-a-server-image": "image|host|Docker",
     "a-server-by-docker-run": "docker run",

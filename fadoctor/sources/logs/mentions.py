@@ -127,6 +127,10 @@ _CPU_BUILD = compiled(
     r"(?i)(?:^|(?<![=:] )(?<![=:])[\"'`(\u201c]|\bversions?(?: is|:)? )"
     r"(?P<version>[12]\.\d{1,2}\.\d\+cpu)\b"
 )
+# AMD arch: gfx1201 | gpu_type=gfx1032, but none of a list: supported types:[gfx1030 gfx1100]
+_A_GFX = compiled(
+    r"(?<![\w,;])(?<![^e]=)(?<!device-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,]|[ \w]{0,240}\])"
+)
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12 | CPython 3.11.13 | Python-3.10, v3.10 | py3.10
     (
@@ -185,8 +189,7 @@ _PLAIN = (
             r"(?:compute )?capability:? ?\(?)(?P<found>\d{1,2}[., ]{1,2}\d)\b"
         ),
     ),
-    # AMD arch: gfx1201 | on a Strix Halo (gfx1151)
-    ("gpu[0].gfx", compiled(r"(?<![\w=,;])(?<!device-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,])")),
+    ("gpu[0].gfx", _A_GFX),
 )
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")

@@ -157,6 +157,10 @@ _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
 
 
+# I have an RX 6600 and want to try it: what follows wishes for something else
+_OWNED = compiled(r"(?i)\b(?:i|we) (?:have|own) (?:an?|one|two|the) (?:amd |nvidia )?$")
+
+
 def is_wished(text: str, start: int, end: int) -> bool:
     """Return whether the sentence around a mention speaks of what is wanted, and not of what is."""
     before = text[max(0, start - _BEFORE) : start]
@@ -166,7 +170,7 @@ def is_wished(text: str, start: int, end: int) -> bool:
     behind = text[end : end + _BEHIND]
     if stop := _END.search(behind):
         behind = behind[: stop.end()]
-    if _ASKED.search(before):
+    if _ASKED.search(before) or _OWNED.search(before):
         return False
     if now := _NOW.search(before):
         before = before[now.start() :]

@@ -77,6 +77,10 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
     ("* GPU: NVIDIA B7 Prototype (sm_103), 180 GB", {"gpu[0].compute_capability": "10.3"}),
     ("GPU: 2x RTX 3090 (24GB each)", {"gpu.count": 2, "gpu[1].name": "RTX 3090"}),
     ("AMD arch: gfx1100", {"gpu[0].gfx": "gfx1100", "gpu[0].vendor": "amd"}),
+    (
+        'not supported (supported types:[gfx1030 gfx1100])" gpu_type=gfx1032 gpu=0',
+        {"gpu[0].gfx": "gfx1032", "gpu[0].vendor": "amd"},
+    ),
     ("GPU[0]\t\t: Card Series: \t\tAMD Instinct MI250X\nGPU[0]\t\t: GFX Version: \t\tgfx90a",
      {"gpu[0].name": "AMD Instinct MI250X", "gpu[0].gfx": "gfx90a"}),
     (("  Name:                    gfx942\n  Marketing Name:          AMD Instinct MI300X\n"
