@@ -10,7 +10,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
@@ -67,6 +67,14 @@ class ReadyMadeFiles:
     def is_served(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether there is a file of a release for a place, or sources, or may be."""
         return all(files.are_for(place) for files in self._of(name, version) if files.alone)
+
+    def is_nowhere(self, name: str, place: InstalledWhere, is_among: Callable[[str], bool]) -> bool:
+        """Return whether none of some releases has a file for a place, nor sources.
+
+        `is_among` tells of a row's range whether any of these releases may be in it.
+        """
+        found = [files for files in self._files.get(name, ()) if is_among(files.versions)]
+        return bool(found) and all(files.alone and not files.are_for(place) for files in found)
 
     def required(
         self, name: str, version: str, needs: Mapping[str, str], platform: str

@@ -30,7 +30,7 @@ from fadoctor.sources.manifests.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLA
 from fadoctor.sources.manifests.wheel_tags import UNFIT
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.sources.targets.incompatible_pairs import paired_with
-from fadoctor.sources.targets.unmet_requirements import DERIVED
+from fadoctor.sources.targets.unmet_requirements import DERIVED, NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -228,7 +228,7 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
 
 def _without(facts: Mapping[str, Fact], names: tuple[str, ...]) -> dict[str, Fact]:
     changed: dict[str, Fact] = {}
-    for fact_name in ("packages.installed", "packages.nvidia"):
+    for fact_name in ("packages.installed", NAMED, "packages.nvidia"):
         fact = facts.get(fact_name)
         if names and isinstance(fact, Known) and isinstance(fact.value, dict):
             left = {name: value for name, value in fact.value.items() if name not in names}
@@ -240,16 +240,19 @@ def _installed(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     """Return the list of everything after a choice; a version that is not known is empty."""
     changed: dict[str, Fact] = {}
     names = PACKAGES.get(choice.package, (choice.package,))
-    for fact_name in ("packages.installed", "packages.duplicated", "packages.broken"):
+    for fact_name in (*_LISTS, "packages.duplicated", "packages.broken"):
         fact = facts.get(fact_name)
         if not isinstance(fact, Known) or not isinstance(fact.value, dict):
             continue
         left = {name: value for name, value in fact.value.items() if name not in names}
-        if fact_name == "packages.installed" and choice.kind is not ChoiceKind.REMOVE:
+        if fact_name in _LISTS and choice.kind is not ChoiceKind.REMOVE:
             left |= {choice.distribution: choice.version, **choice.brings}
         changed[fact_name] = Known(left, AFTER)
     return changed
 
+
+_LISTS = ("packages.installed", NAMED)
+"""Facts with the packages that are there, or those of them that a text names."""
 
 _NONE_LEFT = {
     ISOLATED: ISOLATED_KIND,

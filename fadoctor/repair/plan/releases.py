@@ -63,6 +63,7 @@ class Releases:
         self.published = ReadyMadeFiles(matrix)
         self._all: dict[str, tuple[Choice, ...]] = {}
         self._asked: dict[tuple[str, ...], tuple[Choice, ...]] = {}
+        self._come: dict[tuple[str, str, InstalledWhere], bool] = {}
 
     def fitting(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
@@ -101,10 +102,23 @@ class Releases:
         for choice in self.every(package):
             needs = fact_mapping(choice.facts[fact])
             here = self.published.required(name, choice.version, needs, place.platform)
-            if self.published.can_be_had(name, choice.version, here, place):
+            is_whole = all(self._comes(other, text, place) for other, text in here.items())
+            if is_whole and self.published.can_be_had(name, choice.version, here, place):
                 facts = {**choice.facts, fact: Known(here, AFTER)}
                 same = len(here) == len(needs)
                 yield choice if same else msgspec.structs.replace(choice, facts=facts)
+
+    def _comes(self, name: str, specifier: str, place: InstalledWhere) -> bool:
+        """Return whether an installer gets a release that is asked for, or nobody knows which."""
+        asked = (name, specifier, place)
+        if asked not in self._come:
+            table, _ = RELEASES.get(package_of(name, ""), ("", {}))
+            rows = self.matrix.tables[table].rows if table else ()
+            versions = (v for row in rows for v in cell_words(row["version"]))
+            among = [version for version in versions if accepts(specifier, version)]
+            served = (self.published.is_served(name, version, place) for version in among)
+            self._come[asked] = any(served) or not among
+        return self._come[asked]
 
     def _is_for_other_cuda(self, choice: Choice, environment: Environment) -> bool:
         """Return whether PyPI's file is for another CUDA, and no other file is known to be there.

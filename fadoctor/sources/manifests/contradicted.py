@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.declared import on_platform
 from fadoctor.knowledge.matrix.installable import lacking
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, Unknown, fact_text, printable
+from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 CONTRADICTED = "packages.contradicted"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
+_PYTHONS = "release-pythons"
 _OPEN = Unknown("not told", SOURCE)
 
 _End = tuple["Version", bool]
@@ -38,7 +40,9 @@ def contradicted_facts(
 ) -> dict[str, Fact]:
     """Return which packages the files ask for in a way that no release can meet."""
     told = {
+        **_with_nothing_to_come(combined, facts, matrix),
         **_without_file(combined, facts, matrix),
+        **_ranges_for_another_python(combined, facts, matrix),
         **_for_another_python(combined, facts, matrix),
         **_not_to_be_had(combined, facts, matrix),
         **combined.contradicted,
@@ -72,6 +76,64 @@ def _for_another_python(
         if isinstance(cell, Known) and is_impossible((f"=={minor}.*", str(cell.value))):
             found[name] = f"{planned.version} needs Python {cell.value}, and this one is {minor}"
     return found
+
+
+def _ranges_for_another_python(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, str]:
+    """Return of which packages every known release that a range admits leaves this Python out."""
+    minor = _minor(facts)
+    found: dict[str, str] = {}
+    for name, planned in combined.packages.items():
+        is_plain = not (planned.manager or planned.url or planned.version or planned.open)
+        if not (minor and is_plain and _has_begin(planned.specifier)):
+            continue
+        pythons = [
+            str(row["python"])
+            for row in matrix.tables[_PYTHONS].rows
+            if row["package"] == name
+            and not is_impossible((planned.specifier, str(row["version"])))
+        ]
+        if pythons and all(is_impossible((f"=={minor}.*", each)) for each in pythons):
+            found[name] = f"{planned.specifier} needs Python {pythons[0]}, and this one is {minor}"
+    return found
+
+
+def _has_begin(specifier: str) -> bool:
+    """Return whether a specifier keeps old releases out."""
+    return any(_ends(clause.operator, clause.version)[0] for clause in _clauses(specifier))
+
+
+def _with_nothing_to_come(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, str]:
+    """Return what is pinned and requires something of which no known release has a file here."""
+    place = InstalledWhere(fact_text(facts.get("host.platform", _OPEN), ""), _minor(facts))
+    if not (place.platform and place.python):
+        return {}
+    ready_made = ReadyMadeFiles(matrix)
+    found: dict[str, str] = {}
+    for name, planned in combined.packages.items():
+        if not planned.version or planned.manager or planned.url or planned.open:
+            continue
+        own = facts.get(f"{package_of(name)}.requires", _OPEN)
+        needs = fact_mapping(own) | on_platform(name, planned.version, place.platform, matrix)
+        for other, text in needs.items():
+            if other not in combined.packages and _is_nowhere(other, text, place, ready_made):
+                where = f"{place.platform} and Python {place.python}"
+                found[name] = (
+                    f"{planned.version} needs {other}{text}, which has no file for {where}"
+                )
+    return found
+
+
+def _is_nowhere(
+    name: str, specifier: str, place: InstalledWhere, ready_made: ReadyMadeFiles
+) -> bool:
+    """Return whether no release of a range has a file for a place, nor sources."""
+    return _has_begin(specifier) and ready_made.is_nowhere(
+        name, place, lambda versions: not is_impossible((specifier, versions))
+    )
 
 
 def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, str]:

@@ -524,3 +524,11 @@ def test_builds_that_only_pytorchs_index_has_are_said_to_be_possible() -> None:
     assert any("PyTorch's index may have" in note for note in found.notes)
     on_x86 = plan(start("empty", ("Tesla K80", "3.7", "560.35.03")), want=("vllm",))
     assert not any("PyTorch's index may have" in note for note in on_x86.notes)
+
+
+def test_no_release_comes_that_requires_what_has_no_file() -> None:
+    """Regression: unsloth was planned for Python 3.9 on ARM, which triton has no file for."""
+    old = on_platform(start("empty", GH200, "3.9"), "linux_aarch64")
+    assert not changed(plan(old, want=("unsloth",)))
+    newer = on_platform(start("empty", GH200, "3.10"), "linux_aarch64")
+    assert "triton" in changed(plan(newer, want=("unsloth",)))

@@ -67,3 +67,13 @@ def test_a_text_without_torch_gets_nothing_that_is_for_one_torch() -> None:
     text = b"Name: flash-attn\nVersion: 2.7.4.post1\nRequires: einops, torch\nRequired-by:\n"
     found = read_text(text, "report.txt", session().knowledge)
     assert not plan(found, want=("xformers",)).changes
+
+
+def test_what_the_text_names_moves_where_another_package_refuses_it() -> None:
+    """Regression: what a text names stayed as it was in the facts after the plan."""
+    said = AGREED | {"torch": "2.4.0+cu121", "cuda": "12.1", "vision": "0.19.0", "triton": "3.0.0"}
+    said["gpu"] = "NVIDIA RTX A6000"
+    more = "[pip3] vllm==0.6.1\n[pip3] numpy==2.1.3\n[pip3] xformers==0.0.27.post2\n"
+    found = plan(read_text((NAMED.format(**said) + more).encode(), "r.txt", session().knowledge))
+    assert [(each.distribution, each.after) for each in found.changes] == [("numpy", "1.26.4")]
+    assert found.proof.clean

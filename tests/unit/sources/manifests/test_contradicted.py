@@ -279,3 +279,34 @@ def test_a_release_of_which_the_index_lacks_a_part(
     tmp_path: Path, line: str, python: str, names: list[str]
 ) -> None:
     assert list(for_python(tmp_path, line, python)) == names
+
+
+@pytest.mark.parametrize(
+    ("lines", "python", "platform", "said"),
+    [
+        (
+            "unsloth==2025.8.1\n",
+            "3.9.18",
+            "linux_aarch64",
+            {"unsloth": "(2025.8.1 needs triton>=3.0.0, which has no file for linux_aarch64 and "
+             "Python 3.9)"},
+        ),
+        ("unsloth==2025.8.1\n", "3.10.13", "linux_aarch64", {}),
+        ("unsloth==2025.8.1\n", "3.9.18", "linux_x86_64", {}),
+        (
+            "transformers>=5.0\n",
+            "3.9.18",
+            "linux_x86_64",
+            {"transformers": "(>=5.0 needs Python >=3.10, and this one is 3.9)"},
+        ),
+        ("transformers>=4.50\n", "3.9.18", "linux_x86_64", {}),
+        ("transformers>=5.0\n", "3.10.13", "linux_x86_64", {}),
+        ("transformers<6\n", "3.9.18", "linux_x86_64", {}),
+    ],
+)  # fmt: skip
+def test_nothing_to_come_for_a_python_is_told(
+    tmp_path: Path, lines: str, python: str, platform: str, said: dict[str, str]
+) -> None:
+    """Regression: fix wrote lists that uv refuses as triton, or transformers 5, has no file."""
+    machine = {"host__platform": platform, "python__version": python}
+    assert value(planned(tmp_path, lines, **machine), CONTRADICTED) == said
