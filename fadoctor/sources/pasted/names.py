@@ -152,13 +152,11 @@ _OWNED = compiled(
 )
 _INSTALLS = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download)\b")
 """I have torch 2.7.1, and ran pip install xformers: a command behind it asks for something else."""
+# I have an RX 6600 and want to try it: what follows wishes for something else
+_OWNS_ONE = compiled(r"(?i)\b(?:i|we) (?:have|own) (?:an?|one|two|the) (?:amd |nvidia )?$")
 _OF_FEW = 12
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""
-
-
-# I have an RX 6600 and want to try it: what follows wishes for something else
-_OWNED = compiled(r"(?i)\b(?:i|we) (?:have|own) (?:an?|one|two|the) (?:amd |nvidia )?$")
 
 
 def is_wished(text: str, start: int, end: int) -> bool:
@@ -170,7 +168,7 @@ def is_wished(text: str, start: int, end: int) -> bool:
     behind = text[end : end + _BEHIND]
     if stop := _END.search(behind):
         behind = behind[: stop.end()]
-    if _ASKED.search(before) or _OWNED.search(before):
+    if _ASKED.search(before) or _OWNS_ONE.search(before):
         return False
     if now := _NOW.search(before):
         before = before[now.start() :]
