@@ -308,5 +308,5 @@ def test_nothing_to_come_for_a_python_is_told(
     tmp_path: Path, lines: str, python: str, platform: str, said: dict[str, str]
 ) -> None:
     """Regression: fix wrote lists that uv refuses as triton, or transformers 5, has no file."""
-    machine = {"host__platform": platform, "python__version": python}
-    assert value(planned(tmp_path, lines, **machine), CONTRADICTED) == said
+    found = planned(tmp_path, lines, host__platform=platform, python__version=python)
+    assert value(found, CONTRADICTED) == said
