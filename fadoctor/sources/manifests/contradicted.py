@@ -131,7 +131,10 @@ def _is_nowhere(
     name: str, specifier: str, place: InstalledWhere, ready_made: ReadyMadeFiles
 ) -> bool:
     """Return whether no release of a range has a file for a place, nor sources."""
-    return _has_begin(specifier) and ready_made.is_nowhere(
+    of_any_python = InstalledWhere(place.platform, "")
+    if not _has_begin(specifier) or ready_made.is_nowhere(name, of_any_python, lambda _: True):
+        return False  # what has no file for a platform is mostly required on others alone
+    return ready_made.is_nowhere(
         name, place, lambda versions: not is_impossible((specifier, versions))
     )
 
