@@ -10,11 +10,13 @@ from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model.catalogue import CAUSES
-from fadoctor.model.fact import Absent, Known, fact_text
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import StepKind
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.knowledge.matrix.wheels import WheelFile
     from fadoctor.model.environment import Environment
@@ -39,7 +41,7 @@ def for_older_glibc(
 ) -> tuple[Fix, ...]:
     """Return fixes without those whose file does not load here; files that do then come first."""
     environment = scope.environment
-    if not isinstance(environment.fact(_GLIBC), Known):
+    if not fact_text(environment.fact(_GLIBC), ""):
         return fixes
     left = tuple(fix for fix in fixes if not _is_too_new(fix, environment, scope.matrix))
     if len(left) == len(fixes):
@@ -57,40 +59,39 @@ def for_older_glibc(
 
 def needs_newer(environment: Environment, file: WheelFile) -> bool:
     """Return whether a file is known to load only with a newer glibc than this system's."""
-    here = environment.fact(_GLIBC)
     asked = (file.glibc_needed, file.glibc_enough, file.glibc_built_on)
     least = next((each for each in asked if isinstance(each, Known)), None)
-    if not isinstance(here, Known) or least is None:
-        return False
-    return is_older(_text(here), _text(least)) is True
+    return least is not None and _is_below(environment, least)
+
+
+def _is_below(environment: Environment, least: Known) -> bool:
+    """Return whether this system's glibc is known, and older than one that is needed."""
+    here = fact_text(environment.fact(_GLIBC), "")
+    return bool(here) and is_older(here, fact_text(least, "")) is True
 
 
 def _is_too_new(fix: Fix, environment: Environment, matrix: Matrix) -> bool:
     """Return whether what a fix installs was seen to need a newer glibc."""
-    texts = [step.text for step in fix.steps]
-    if any(_FORCED in text for text in texts):
+    if any(_FORCED in step.text for step in fix.steps):
         return False
-    here = environment.fact(_GLIBC)
+    needs = next(_needed(fix, environment, matrix), None)
+    return needs is not None and _is_below(environment, needs)
+
+
+def _needed(fix: Fix, environment: Environment, matrix: Matrix) -> Iterator[Known]:
+    """Yield the glibc that flash-attn's own files of a fix need, where the table tells it."""
     torch = version_part(fact_text(environment.fact("torch.version"), ""), "minor")
     for step in fix.steps:
-        if step.kind not in (StepKind.INSTALL, StepKind.SYSTEM):
-            continue
-        for found in _ITEM.finditer(step.text):
-            if found["torch"] and _OFFICIAL not in step.text:
-                continue
+        installs = step.kind in (StepKind.INSTALL, StepKind.SYSTEM)
+        for found in _ITEM.finditer(step.text) if installs else ():
             minor = found["torch"] or torch
-            if not minor:
+            if not minor or (found["torch"] and _OFFICIAL not in step.text):
                 continue
             asked = {"version": Known(found["version"], "asked"), "torch": Known(minor, "asked")}
             needs = matrix.find("flash-attn-wheel-glibc", asked).cell("needs")
-            if isinstance(needs, Known) and isinstance(here, Known):
-                return is_older(_text(here), _text(needs)) is True
-    return False
+            if isinstance(needs, Known):
+                yield needs
 
 
 def _installs_a_file(fix: Fix) -> bool:
     return any(item.endswith(".whl") for step in fix.steps for item in step.items)
-
-
-def _text(fact: Known | Absent) -> str:
-    return fact_text(fact, "")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.knowledge.matrix.query import Row
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Cell, Knowledge, Rule
     from fadoctor.sources.logs.cleaning import Line
@@ -225,12 +226,16 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
 
 def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
     """Return the pattern of one idea; what no table has stands nowhere."""
-    return _idea(_words(knowledge).get(name, r"(?!)"))
+    row = next((row for row in _word_rows(knowledge) if row["name"] == name), None)
+    return _idea(_text(row["pattern"]) if row is not None else r"(?!)")
 
 
 def _words(knowledge: Knowledge) -> dict[str, str]:
-    rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
-    return {_text(row["name"]): _text(row["pattern"]) for row in rows}
+    return {_text(row["name"]): _text(row["pattern"]) for row in _word_rows(knowledge)}
+
+
+def _word_rows(knowledge: Knowledge) -> tuple[Row, ...]:
+    return knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
 
 
 def _idea(pattern: str) -> re.Pattern[str]:
