@@ -120,9 +120,10 @@ def xformers_command(
     """Return the command for the xformers that was built for the torch that is there.
 
     `places`: the rows that tell the index which has it, where that is not the one of torch's build.
+    One without an index is of releases that pip's own index has.
     """
     others = ", ".join(
-        f"('{release}+{build}', '{row['index']}')"
+        f"('{release}+{build}', '{row['index'] or ''}')"
         for row in places
         for release in cell_words(row["torch"])
         for build in cell_words(row["build"])
@@ -139,7 +140,7 @@ def xformers_command(
         f"x = '' if 'rocm' in c else x; i = dict([{others}]).get(k, '{_INDEX}' + c); "
         "x or sys.exit('no xformers was built for torch ' + t); "
         "s.call([sys.executable, '-m', 'pip', 'install', '--no-deps', '--force-reinstall', "
-        "'xformers==' + x] + ['--index-url', i] * c.startswith('cu'))\""
+        "'xformers==' + x] + ['--index-url', i] * bool(i and c.startswith('cu')))\""
     )
 
 
