@@ -43,6 +43,8 @@ _BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
 # python_env: a venv of some programs, an embedded Python of others
 _EITHER = compiled(r"(?i)^python[_-]?env$")
 _CONDA = compiled(r"(?i)conda|[\\/]envs[\\/]|mamba|installer_files")
+_INSTALLER = compiled(r"(?i)installer_files|pinokio")
+"""Folders of programs whose environment is opened in another way."""
 _ROAMING = compiled(r"(?i)[\\/]roaming[\\/]|windowsapps")
 _PLAIN = compiled(r"[\w:.\\/-]{1,300}")
 # "/home/ada/ComfyUI/venv/lib/python3.12/site-packages/torch/__init__.py". uv's .venv has no pip,
@@ -126,6 +128,25 @@ def own_python(lines: Sequence[str]) -> str:
         return ""
     path = next(iter(found.values()))
     return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+
+
+def own_conda(lines: Sequence[str]) -> str:
+    """Return how conda's environment of a log is activated on Windows, "" where none is shown.
+
+    Its Python is not started by its path: conda's DLLs are found only where it is active.
+    """
+    found: dict[str, str] = {}
+    for line in lines:
+        for site in _SITE.finditer(line):
+            root = _written(site["root"])
+            if not _CONDA.search(root) or _INSTALLER.search(root):
+                return ""
+            found[root.casefold()] = root
+    root = found.popitem()[1] if len(found) == 1 else ""
+    above, _, name = root.rpartition("\\")
+    if above.casefold().endswith("\\envs"):
+        return f"conda activate {name}"
+    return f'conda activate "{root}"' if root else ""
 
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:

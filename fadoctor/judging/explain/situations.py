@@ -11,6 +11,7 @@ from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.judging.explain.own_python import (
     is_of_system,
+    own_conda,
     own_pip,
     own_python,
     typed_pip,
@@ -186,6 +187,8 @@ def situations(
     own = _of_own_pip(pip) if pip else None
     if typed and (own is None or typed.startswith("uv ")):
         own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
+    if own is None and (active := own_conda(cut)):
+        own = Situation(OWN_PYTHON, installs=f"Run it where the program runs, after `{active}`.")
     return (*shown, own) if own is not None else shown
 
 

@@ -32,15 +32,19 @@ _RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 _DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
 _WINDOWS = compiled(
     r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b|python_embed|windows_portable"
-    r"|\b(?:on|under|for|using|running) windows\b|\b(?:windows?|win|Win) ?1[01]\b"
+    r"|\b(?:on|under|for|using|running|my|en|sous|unter|auf) windows\b"
+    r"|\b(?:windows?|win|Win) ?1[01]\b"
     r"|\bin windows\b(?! of)|windows ?(?:\u7cfb\u7edf|\u73af\u5883|\u4e0b|\u4e0a|\u306e|\u7248)"
     r"|\b\w{2,40}\.exe\b|\u6574\u5408\u5305|\bWinError \d|\bMSVC\b"
     r"|(?i:\bcomfy(?:ui)? portable|\bportable comfy|embedded python:\W{1,4}true)"
-    r"|\bDLL [Ll]oad failed"
+    r"|\bDLL [Ll]oad failed|\bwindows (?:machine|pc|laptop|computer|system|desktop|user)s?\b"
+    r"|(?i:\bpowershell\b|\btask manager\b|\bembedded python\b)"
+    r"|\bVisual Studio (?:20\d\d|[Bb]uild|[Ii]nstaller|[Ii]ntegration)"
 )
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
-                  "DLL ", "window 1", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
+                  "DLL ", "window 1", "owershell", "owerShell", "ask manager", "ask Manager",
+                  "Visual", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
 # - [ ] Windows: a box of an issue form that is not checked
 _UNCHECKED = compiled(r"[ \t]{0,8}[-*] \[ ?\]")

@@ -66,6 +66,7 @@ GPU_NAME = compiled(
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
+    r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
     r"|TITAN (?:RTX|V|Xp?)|Orin|Thor)"

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.own_python import own_pip, own_python, typed_pip, uv_options
+from fadoctor.judging.explain.own_python import (
+    own_conda,
+    own_pip,
+    own_python,
+    typed_pip,
+    uv_options,
+)
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -125,3 +131,20 @@ def test_variables_of_one_command_stay_before_pip(knowledge: Knowledge) -> None:
     [finding, *_] = explain(read_log(io.BytesIO(log.encode()), "a", knowledge), knowledge).findings
     first = finding.fixes[0].steps[0].text
     assert first.startswith('CMAKE_ARGS="-DGGML_CUDA=on" poetry run pip install "llama-cpp-python')
+
+
+@pytest.mark.parametrize(
+    ("lines", "active"),
+    [
+        ([r"C:\Users\a\miniconda3\envs\b\Lib\site-packages\torch\x.py"], "conda activate b"),
+        ([r"D:\miniconda\Lib\site-packages\torch\x.py"], r'conda activate "D:\miniconda"'),
+        (
+            [r"D:\a\anaconda3\envs\b\lib\site-packages\x.py", r"E:\c\venv\Lib\site-packages\y.py"],
+            "",
+        ),
+        ([r"E:\tts\installer_files\env\lib\site-packages\torch\x.py"], ""),
+        (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
+    ],
+)
+def test_conda_is_activated_on_windows(lines: list[str], active: str) -> None:
+    assert own_conda(lines) == active

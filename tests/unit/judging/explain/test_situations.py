@@ -45,6 +45,7 @@ LINES = {
     "in-a-uv-project": "$ uv run train.py",
     "in-a-notebook-cell": "then %pip install xformers in the first cell",
     "in-jupyter": "train.ipynb, cell 3",
+    "of-a-program": "The picture program does not like my RTX 3060",
     "packed-on-windows": "I unpacked it and double-clicked run.bat",
 }
 
@@ -84,7 +85,7 @@ def test_each_place_of_the_table_is_tried() -> None:
         "Error: Found no NVIDIA driver on your system",
         "RuntimeError: No CUDA GPUs are available",
         "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
-        "The laptop has Iris Xe graphics and a GeForce RTX 3050",
+        "The laptop (Arch Linux) has Iris Xe graphics and a GeForce RTX 3050",
         "This system does not have a CUDA-capable GPU",
         "It works on my Mac, and fails on the server",
         "I call it from my Mac over ssh, on a machine with an A100",

@@ -95,6 +95,11 @@ def test_a_platform_is_assumed_only_where_none_is_named() -> None:
         ("torch 2.6.0 in WSL2 on Windows 11", "linux"),
         ("torch 2.6.0 in WSL, flash_attn.cp311-win_amd64.pyd", "windows"),
         ("torch 2.6.0 runs on window 10", "windows"),
+        ("torch 2.6.0 on my old windows machine", "windows"),
+        ("torch 2.6.0, I typed it into PowerShell", "windows"),
+        ("torch 2.6.0; the task manager shows no load", "windows"),
+        ("torch 2.6.0 with Visual Studio 2022", "windows"),
+        ("torch 2.6.0 in Visual Studio Code", "linux"),
         (
             "`torch` (v2.6.0) only has wheels for the following platforms: `x_x86_64`, `win_amd64`",
             "linux",
