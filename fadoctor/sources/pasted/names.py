@@ -61,7 +61,7 @@ WISH = compiled(
 
 
 GPU_NAME = compiled(
-    r"(?<![\w./-])(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
+    r"(?<![\w.-])(?<![^w]/)(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
     r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
