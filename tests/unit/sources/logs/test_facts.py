@@ -187,6 +187,8 @@ LINES = [
 CARDS = [
     ("my 3090 fails", "8.6"), ("4070 Ti Super, 16 GB", "8.9"), ("on a T4.", "7.5"),
     ("3060显卡", "8.6"), ("an old 1080 Ti", "6.1"), ("2x3090", "8.6"), ("5060ti 16gb", "12.0"),
+    ("GPU: NVIDIA 3060 6GB Laptop GPU", "8.6"), ("5090 on Windows 10", "12.0"),
+    ("the card is 2070 and old", "7.5"), ("a 3090, 24 GB, w/ RTX", "8.6"), ("w/RTX 5090", "12.0"),
     ("step 3090 of 5070", None), ("a 1080p video", None), ("at 1080 x 1920", None),
     ("port 5050, my 4070.5 tokens", None),
 ]  # fmt: skip
