@@ -30,6 +30,10 @@ SENSE = frozenset({"not", "no", "cannot", "without", "never"})
 
 _WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/][^\s\"']{1,200}")
 WIDTH = 120
+NARROW = 80
+
+EXCEPTION = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)): (?=\S+ \S+ \S)")
+"""The name of an exception in front of a message of three words and more."""
 
 
 def _with_line(log: str, place: int, change: Callable[[str], str]) -> str:
@@ -128,6 +132,20 @@ def cut_at_the_end(log: str, _place: int, _chance: random.Random) -> str:
     return f"{log}\nsaving the state of the optim"
 
 
+def cut_inside_words(log: str, _place: int, _chance: random.Random) -> str:
+    """A terminal of 80 columns cuts long lines wherever they are."""
+    return "\n".join(
+        line[at : at + NARROW]
+        for line in log.split("\n")
+        for at in range(0, max(1, len(line)), NARROW)
+    )
+
+
+def without_its_exception(log: str, place: int, _chance: random.Random) -> str:
+    """A title tells the message alone."""
+    return _with_line(log, place, lambda line: EXCEPTION.sub("", line))
+
+
 CHANGES: dict[str, tuple[Change, float]] = {
     "bar glued on": (bar_glued_on, 0.98),
     "word dropped": (word_dropped, 0.90),
@@ -137,6 +155,8 @@ CHANGES: dict[str, tuple[Change, float]] = {
     "prefixes": (prefixed, 0.98),
     "quoted": (quoted, 0.98),
     "wrapped": (wrapped, 0.98),
+    "cut inside words": (cut_inside_words, 0.90),
+    "without its exception": (without_its_exception, 0.95),
     "case of Windows paths": (windows_paths_in_other_case, 0.98),
     "carriage returns": (with_carriage_returns, 1.0),
     "cut at the start": (cut_at_the_start, 0.98),

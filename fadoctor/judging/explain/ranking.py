@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,13 +30,16 @@ LINES_SHOWN = 3
 """Most lines of one match that become evidence."""
 
 CUT_LINES = 2
-"""Fewest lines as long as the longest one that show where a terminal cut."""
+"""Fewest lines as long as the longest one that show where a terminal cut between words."""
 
 NARROWEST, WIDEST = 40, 400
 """Columns of terminals."""
 
 # file or directory | _join_cuda_home | /usr/lib
 _GOES_ON = compiled(r"[a-z/_(]")
+
+# avai|lable: the end of one line and the beginning of the next are one word.
+_MIDDLE = compiled(r"[a-z][a-z]|[A-Z][A-Z]|_\w|\w_")
 
 _MARKS = str.maketrans({"*": None, "`": None})
 
@@ -236,7 +240,11 @@ def _uncut(lines: list[Line]) -> tuple[Line, ...]:
     """Return lines put together that a terminal cut at its width, even inside words; or none."""
     width = max((len(line.text) for line in lines), default=0)
     full = sum(len(line.text) == width for line in lines)
-    if full < CUT_LINES or not NARROWEST <= width <= WIDEST:
+    is_cut = full >= CUT_LINES or any(
+        len(one.text) == width and _MIDDLE.fullmatch(one.text[-1:] + other.text[:1])
+        for one, other in pairwise(lines)
+    )
+    if not is_cut or not NARROWEST <= width <= WIDEST:
         return ()
     whole: list[Line] = []
     goes_on = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.explain.cut_messages import CutMessages
 from fadoctor.judging.explain.words import NEGATIONS, STATES, Word, is_alike, words_in
 from fadoctor.syntax.patterns import compiled
 
@@ -112,6 +113,8 @@ class Tolerant:
             sum(self._weights[word] for word in dict.fromkeys(each)) for each in self._literal
         )
 
+        self._cut = CutMessages(self._wordings, self._words, self._weights)
+
     def repaired(self, lines: Iterable[str]) -> list[Repaired]:
         """Return what lines may be meant to say, first what they nearly say already."""
         return sorted(self._repaired(lines), key=lambda each: -each.share)
@@ -128,6 +131,9 @@ class Tolerant:
 
     def _of(self, text: str, number: int, *, joined: bool) -> Iterator[Repaired]:
         words = words_in(text)
+        if not joined:
+            for each in self._cut.completed(text, words):
+                yield Repaired(each.rule, number, each.text, joined, each.share)
         for wording, share in self._candidates(words):
             found = self._repair(text, words, wording)
             if found is not None and found != text:
@@ -166,7 +172,9 @@ class Tolerant:
         is_near = len(lost) <= 1 and len(there) >= NEARLY
         if not is_near and (weight < ENOUGH * self._totals[number] or len(lost) > LOST):
             return None
-        if any(_is_state(mine[place].text) or place in wording.names for place in lost):
+        if not (is_near and _is_exception_alone(lost, mine)) and any(
+            _is_state(mine[place].text) or place in wording.names for place in lost
+        ):
             return None
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
             return None
@@ -181,6 +189,11 @@ def _is_variable_elsewhere(meant: str, word: Word, text: str, other: Word) -> bo
     is_part = "_" in meant[max(0, word.start - 1) : word.start] + meant[word.end : word.end + 1]
     is_capital = meant[word.start : word.end].isupper()
     return is_part and is_capital and text[other.start : other.end].islower()
+
+
+def _is_exception_alone(lost: list[int], mine: tuple[Word, ...]) -> bool:
+    """Return whether a whole message is there without the exception in front, as titles tell it."""
+    return lost == [0] and mine[0].text.endswith(("error", "exception"))
 
 
 def _is_state(word: str) -> bool:

@@ -69,6 +69,40 @@ def test_one_word_is_not_all(knowledge: Knowledge, line: str, rule_id: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("line", "rule_id"),
+    [
+        # without the exception in front
+        (
+            "Expect q/k/v and block_mask to be on the same device but got cpu and cuda:0.",
+            "flex-attention-limit",
+        ),
+        # with its beginning alone
+        ("Cannot use FlashAttention-2 backend because", "vllm-fa-package-missing"),
+        (
+            "ImportError: init_empty_weights requires the accelerate library >= 0.26.0 it was not",
+            "optional-package-missing",
+        ),
+    ],
+)
+def test_a_message_that_is_cut_is_recognised(knowledge: Knowledge, line: str, rule_id: str) -> None:
+    assert [name for name, _ in loud(knowledge, f"{line}\n")] == [rule_id]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Please install flash attention with",  # many messages begin so
+        "flash attention is enabled",
+        "Using FlashAttention backend",
+        "Loading model with options",
+        "RuntimeError: CUDA error: invalid",  # what is invalid decides
+    ],
+)
+def test_a_beginning_that_many_messages_have_is_none(knowledge: Knowledge, line: str) -> None:
+    assert loud(knowledge, f"{line}\n") == []
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "Torch was compiled with CUDA enabled",  # the sense is the opposite
