@@ -17,6 +17,7 @@ from tools.refresh.spans import (
     functions,
     header_names,
     headers,
+    models,
     options,
     pythons,
     tables,
@@ -52,6 +53,34 @@ def test_options_are_literals_and_fields() -> None:
     source = 'class MyEngineArgs:\n    max_len: int = 1\n    _own: int = 2\nadd("--api-key")\n'
     assert options.read_options(source, re.compile(r"\w+Args")) == {"max-len", "api-key"}
     assert options.read_options("def broken(:\n '--api-key'", re.compile(r"\w+")) == {"api-key"}
+
+
+REGISTRY = """
+_TEXT_MODELS = {"LlamaForCausalLM": ("llama", "LlamaForCausalLM"), **{}}
+_PREVIOUSLY_SUPPORTED_MODELS = {"OldForCausalLM": "0.9.0"}
+CONFIG_MAPPING_NAMES = OrderedDict([("bert", "BertConfig"), ("not a name", "X")])
+QuantizationMethods = Literal["awq", "fp8"]
+QUANTIZATION_METHODS: list[str] = list(get_args(QuantizationMethods))
+"""
+
+
+def test_names_of_models_are_keys_first_ones_of_pairs_and_items() -> None:
+    by_kind = {what.kind: set(models.read_names(REGISTRY, what.variables)) for what in models.NAMES}
+    assert by_kind == {
+        "architecture": {"LlamaForCausalLM"},
+        "model-type": {"bert"},
+        "quantization": {"awq", "fp8"},
+    }
+
+
+def test_a_model_is_asked_for_below_the_next_release_that_may_break() -> None:
+    transformers, vllm, _ = models.NAMES
+    had = {Version(each): frozenset[str]() for each in ("4.50.0", "4.51.0", "5.2.0")}
+    had |= {Version(each): frozenset({"qwen3"}) for each in ("4.51.0", "5.2.0")}
+    (row,) = models.name_rows(transformers, had)
+    assert row.startswith("  - {package: transformers, kind: model-type, name: qwen3,")
+    assert row.endswith('first: 4.51.0, releases: ">=4.51.0,<5"}\n')
+    assert '">=4.51.0,<5.3"' in models.name_rows(vllm, had)[0]
 
 
 CONSTRUCTORS = """

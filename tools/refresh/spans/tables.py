@@ -14,6 +14,7 @@ from tools.refresh.spans import (
     functions,
     header_names,
     headers,
+    models,
     options,
     pythons,
     thrust,
@@ -79,6 +80,18 @@ def _of_servers(index: Index, unread: list[str]) -> Rows:
                 had[version] = found
         rows += options.option_rows(server, had) if had else []
     return {options.TABLE: rows}
+
+
+def _of_models(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for what in models.NAMES:
+        had: dict[Version, frozenset[str]] = {}
+        for version, release in _since(index, what.package, what.oldest):
+            wheels = release.wheels("x86_64") or release.wheels()
+            if found := _read(index, wheels, partial(models.names_of, what), unread):
+                had[version] = found
+        rows += models.name_rows(what, had) if had else []
+    return {models.TABLE: rows}
 
 
 def _of_torch(index: Index, unread: list[str]) -> Rows:
@@ -215,6 +228,7 @@ def _tried(read: Callable[[], _T], what: str, unread: list[str]) -> _T | None:
 
 MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     options.TABLE: _of_servers,
+    models.TABLE: _of_models,
     functions.TABLE: _of_libraries,
     functions.GONE: _of_libraries,
     headers.GONE: _of_torch,
