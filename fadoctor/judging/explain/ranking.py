@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.endings import is_explained, last_exception, quieted
+from fadoctor.judging.explain.quoted_source import without_source
 from fadoctor.judging.explain.repaired import repaired_matches
 from fadoctor.judging.explain.solved_errors import without_settled
 from fadoctor.model.finding import Confidence, Severity
@@ -115,7 +116,7 @@ def rank_causes(
         for whole, match in repaired_matches(_pasted(found), matcher, known, shown):
             _take_all(best, [(match, False)], whole, found)
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
-    causes = _under_their_roots(causes)
+    causes = without_source(_under_their_roots(causes), found)
     last = last_exception(found)
     causes = without_settled(causes, found, last)
     unexplained = last if last is not None and not is_explained(last, causes) else None

@@ -86,6 +86,9 @@ class _Row(msgspec.Struct, frozen=True):
     asks: bool
     """Whether a question tells it: only a note then, unless a failure is told beside it."""
 
+    weighs: str
+    """How severe it is where it is less than its rule: what is told makes it likely, not sure."""
+
 
 class _Text:
     """A text as sentences in small letters, and which ideas stand in them.
@@ -158,9 +161,14 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
             continue
         if not any(map(text.holds, row.unless)):
             is_question = row.asks and not text.holds(FAILURE)
-            severity = Severity.NOTE if is_question else None
+            severity = Severity.NOTE if is_question else _severity(row.weighs)
             return line_cause(rules[row.rule], row.message, line, severity=severity)
     return None
+
+
+def _severity(weighs: str) -> Severity | None:
+    """Return what a row says of its weight; None where its rule says it."""
+    return Severity(weighs) if weighs else None
 
 
 def _is_success(lines: tuple[Line, ...]) -> bool:
@@ -248,9 +256,9 @@ def _rows(knowledge: Knowledge) -> Iterator[_Row]:
         says, beside, unless = (tuple(_text(row.get(key)).split())
                                 for key in ("says", "beside", "unless"))  # fmt: skip
         least, below = _text(row.get("least")), _text(row.get("below"))
-        rule, message = _text(row.get("rule")), _text(row.get("message"))
+        rule, message, weighs = (_text(row.get(key)) for key in ("rule", "message", "weighs"))
         others, asks = (row.get(key) is True for key in ("others", "asks"))
-        yield _Row(says, beside, unless, least, below, rule, message, others, asks)
+        yield _Row(says, beside, unless, least, below, rule, message, others, asks, weighs)
 
 
 def _text(cell: Cell) -> str:

@@ -104,3 +104,10 @@ def test_what_is_there_is_not_missing(knowledge: Knowledge, beside: str) -> None
     text = "# Triton error on Windows: the system cannot find the file"
     assert "triton-missing" in found(knowledge, text)
     assert "triton-missing" not in found(knowledge, f"{text}\n{beside}")
+
+
+def test_a_row_may_weigh_less_than_its_rule(knowledge: Knowledge) -> None:
+    """Several GPUs that hang have more than one cause."""
+    text = TOLD["told"]["gpus-hang-at-the-start"]
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    assert report.findings[0].severity is Severity.WARNING
