@@ -18,7 +18,7 @@ from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.facts import plain_lines
-from fadoctor.sources.logs.named_gpus import named_gpus
+from fadoctor.sources.logs.named_gpus import named_gpus, without_gone
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Vendor:
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
-        text = "\n".join(_CHOICE.sub("", line.text) for line in read)
+        text = "\n".join(without_gone(_CHOICE.sub("", line.text)) for line in read)
         once = " ".join(set(text.split()))  # a log repeats its words
         named = [
             vendor

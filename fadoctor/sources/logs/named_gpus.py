@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.model.environment import SUBJECT_LIMIT
+from fadoctor.sources.logs.gone import is_gone
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import (
     AMD_APU,
@@ -80,6 +81,8 @@ def named_gpus(
         if gpu is None:
             continue
         is_known = True
+        if is_gone(line.text, *found.span()):
+            continue
         start = found.start("name" if "name" in found.re.groupindex else 0)
         times = _TIMES.search(line.text[max(0, start - 6) : start])
         many = min(_many(times) if times else 1, SUBJECT_LIMIT)
@@ -91,6 +94,14 @@ def named_gpus(
         capability = found["listed"] or found["chosen"] or f"{found['major']}.{found['minor']}"
         for fact, value in (("compute_capability", capability), ("vendor", "nvidia")):
             yield Claim(f"gpu[0].{fact}", value, line.number, TOOL), found.span()
+
+
+def without_gone(text: str) -> str:
+    """Return a line without the cards of which it says that they were taken out."""
+    for found, _ in sorted(_named_gpus(text), key=lambda each: each[0].start(), reverse=True):
+        if is_gone(text, *found.span()):
+            text = text[: found.start()] + text[found.end() :]
+    return text
 
 
 def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:

@@ -87,6 +87,11 @@ _OF_AMD = compiled(
     r"AMD\b|ATI\b|Radeon|Instinct|Ryzen|Strix|Vega\b|MI\d{2,3}[AX]?$|gfx\d|RX[ -]?[4-9]\d"
     r"|(?:PRO )?W[5-9]\d{3}\b|[5-9]\d{3} ?(?:XTX?|GRE)\b|(?:[678][0-9]0M|80[56]0S)\b|R9700"
 )
+_BOARD_OF_AMD = compiled(
+    r"(?i)(?!.{0,60}\b(?:nvidia|geforce|[rg]tx|quadro|tesla)\b)[a-z].{1,40}?"
+    r"(?:\bradeon\b|\bamd\b|\brx[ -]?[4-9]\d{2,3}(?!\d)|\b[5-9]\d{3} ?(?:xtx?|gre)\b)"
+)
+"""A card with its maker in front: Sapphire Nitro+ RX 7900 XTX, GIGABYTE AMD Radeon RX 6650 XT."""
 _OF_INTEL = compiled(r"Intel(?:\(R\))? (?:Arc|Data Center GPU)\b|Arc(?:\(TM\))? [AB]\d{2,3}\b")
 _MEMORY = compiled(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
 
@@ -102,9 +107,8 @@ def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
     elif plain:
         said[f"{at}.name"] = plain[:120]
     is_intel = _OF_INTEL.match(plain)
-    said[f"{at}.vendor"] = (
-        "amd" if gfx or _OF_AMD.match(plain) else "intel" if is_intel else "nvidia"
-    )
+    is_amd = gfx or _OF_AMD.match(plain) or _BOARD_OF_AMD.match(plain)
+    said[f"{at}.vendor"] = "intel" if is_intel else "amd" if is_amd else "nvidia"
     if gfx:
         said[f"{at}.gfx"] = gfx[1]
     return [Claim(key, value, line, tool) for key, value in said.items()]

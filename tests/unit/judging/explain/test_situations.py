@@ -35,6 +35,7 @@ LINES = {
     "other-launcher": "SwarmUI 0.9.7 on Linux",
     "invoke": "InvokeAI 6.2 on Linux",
     "onetrainer-windows": r"D:\OneTrainer\venv\src\mgds",
+    "applio-windows": r"Applio on Windows 11 falls back to the CPU",
     "fooocus-portable": "Fooocus: Windows portable package 2.5.0",
     "aki-package": r"F:\ComfyUI-aki-v2\main.py stops",
     "framepack-one-click": "FramePack stops at Start Generation without an error",

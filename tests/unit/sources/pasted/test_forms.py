@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fadoctor.model.fact import Absent, Known
+from fadoctor.sources.pasted.claims import gpu_claims
 from fadoctor.sources.targets.derived import derive
 from tests.unit.sources.pasted.reading import matrix, read_environment, read_report
 from tests.work import which_ends
@@ -199,3 +200,19 @@ def test_versions_that_a_list_names_are_held_against_requirements() -> None:
 def test_no_reader_runs_away(unit: str) -> None:
     with which_ends():
         read_report(f"{unit * (8_000 // len(unit))}\n".encode() * 20, "paste")
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        ("GIGABYTE AMD Radeon RX 6650 XT", "amd"),
+        ("Sapphire Nitro+ RX 7900 XTX", "amd"),
+        ("PowerColor Hellhound 7800XT", "amd"),
+        ("ASUS TUF RTX 5090", "nvidia"),
+        ("MSI GeForce RTX 4090 beside AMD Radeon Graphics", "nvidia"),
+        ("Gainward Phantom", "nvidia"),
+    ],
+)
+def test_the_maker_of_a_card_is_not_that_of_its_gpu(name: str, vendor: str) -> None:
+    claims = {each.name: each.value for each in gpu_claims(0, name, 1, "a report")}
+    assert claims["gpu[0].vendor"] == vendor
