@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
@@ -204,10 +204,22 @@ def test_what_stands_in_an_extra_does_not_bind_an_installer(tmp_path: Path) -> N
     assert "this happens since 5.15.0" in found["transformers-torch-too-old"].message
 
 
-def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:
-    found = judged(tmp_path, "accelerate>=1\n", "H100")
-    assert isinstance(found.planned.environment.fact("torch.version"), Absent)  # assumed
-    assert findings(found) == {}
+def test_helpers_bring_the_newest_torch_where_nothing_named_may_bound_it(tmp_path: Path) -> None:
+    """Nothing was said of a torch of CUDA 13 that an old driver gets where no file names one."""
+    found = findings(judged(tmp_path, "diffusers\naccelerate>=1\n", "RTX 3060", "470.223"))
+    assert found["driver-too-old"].severity is Severity.WARNING
+    assert "a resolver picks 2." in found["driver-too-old"].message
+    environment = on(tmp_path, "diffusers\naccelerate>=1\n", "RTX 3060", "470.223")
+    made = plan(plan_base(environment, session().knowledge))
+    assert [change.after for change in made.changes if change.distribution == "torch"] == [
+        "2.7.1+cu118"
+    ]
+
+
+def test_a_torch_that_something_unknown_may_bound_stays_open(tmp_path: Path) -> None:
+    found = judged(tmp_path, "accelerate>=1\nan-unknown-package\n", "H100")
+    assert isinstance(found.planned.environment.fact("torch.version"), Unknown)
+    assert {each.severity for each in findings(found).values()} == {Severity.NOTE}
 
 
 def test_a_range_without_a_release_that_is_known_spoils_nothing(tmp_path: Path) -> None:
@@ -327,7 +339,7 @@ def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
 
 def test_a_torch_that_something_named_brings_is_not_planned_unasked(tmp_path: Path) -> None:
     """Regression: the newest torch was added beside an sglang that brings another one."""
-    environment = on(tmp_path, "accelerate==1.10.1\n", "H100", "570.86")
+    environment = on(tmp_path, "accelerate==1.10.1\nan-unknown-package\n", "H100", "570.86")
     base = plan_base(environment, session().knowledge)
     assert plan(base).actions == ()
     assert [change.distribution for change in plan(base, want=("torch",)).changes][:1] == ["torch"]

@@ -41,6 +41,7 @@ def test_what_the_newest_release_would_break_is_said(tmp_path: Path, text: str, 
         (f"vllm==0.8.5\n{UNREAD}", ["transformers<5"]),  # no file names it, and vLLM brings it
         (f"vllm==0.8.5\ntransformers>=4.51,<5\n{UNREAD}", []),
         (f"vllm==0.19.0\n{UNREAD}", []),  # its metadata bound it
+        (f"torch==2.5.1\ntransformers>=5,<6\n{UNREAD}", ["transformers>=5.15,<5.20"]),
         ("vllm==0.8.5\n", []),  # that is decided, and planned for
     ],
 )
