@@ -152,8 +152,9 @@ class _Bounding:
 
     def names_beside_torch(self) -> Iterator[str]:
         """Yield the distributions that may bound torch, or whose requirements nobody knows."""
-        for name in self.combined.packages:
+        for name, planned in self.combined.packages.items():
             is_tabled = name in self.releases or package_of(name) in RELEASE_TABLES
+            is_tabled = is_tabled or bool(declared(name, planned.version, self.matrix))
             brought = self.matrix.find("may-bring", {"package": Known(name, "asked")}).cell(
                 "brings"
             )

@@ -47,6 +47,34 @@ def findings(found: Preflight) -> dict[str, Finding]:
     return {each.rule_id: each for each in found.shown.assessment.findings}
 
 
+def on_arm(folder: Path, text: str, gpu: str, driver: str) -> Environment:
+    environment = planned(
+        folder, text, host__glibc="2.39", host__platform="linux_aarch64", host__machine="aarch64"
+    )
+    return apply_overlays(environment, Overlays((gpu,), driver), session().matrix)
+
+
+def test_nobody_knows_what_is_compiled_where_no_file_is(tmp_path: Path) -> None:
+    """Regression: xformers was said to be there with a FlashAttention-3 that no wheel brings."""
+    text = "torch==2.7.1+cu128\nxformers==0.0.31.post1\n"
+    ready = findings(judged(tmp_path, text, "RTX 5090", "580.95"))
+    assert ready["xformers-fa3-blackwell"].severity is Severity.ERROR
+    environment = on_arm(tmp_path, text, "RTX 5090", "580.95")
+    compiled = foresee_planned(environment, session().knowledge)
+    assert "xformers-fa3-blackwell" not in findings(compiled)
+    assert isinstance(compiled.planned.environment.fact("xformers.extension"), Unknown)
+
+
+def test_no_triton_is_wished_for_where_torch_brings_none(tmp_path: Path) -> None:
+    """Regression: for ARM a plan ended in "Impossible: flex", for which nobody had asked."""
+    text = "torch==2.7.1\nxformers==0.0.31\n"
+    environment = on_arm(tmp_path, text, "GH200", "570.86")
+    made = plan(plan_base(environment, session().knowledge))
+    assert [change.after for change in made.changes] == ["2.7.1+cu128"]
+    assert made.conflicts == ()
+    assert not [wish for wish in made.wishes if wish.startswith("flex")]
+
+
 def test_what_is_pinned_is_as_grave_as_installed(tmp_path: Path) -> None:
     found = findings(judged(tmp_path, "torch==2.11.0\n", "H100"))["driver-too-old"]
     assert found.severity is Severity.ERROR

@@ -1,0 +1,55 @@
+"""What an installer compiles is said: a plan proves nothing of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.interfaces.commands.fix import FixRequest, make_plan
+from fadoctor.interfaces.commands.plan import PlanRequest
+from fadoctor.interfaces.commands.request import ProgramRequest, request_of
+from fadoctor.model.plan import PlanOutcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.plan import Plan
+
+
+def planned_for(folder: Path, text: str, gpu: str, python: str, platform: str) -> Plan:
+    file = folder / "requirements.txt"
+    file.write_text(text)
+    driver = None if gpu == "none" else "570.86.15"
+    what = ProgramRequest(
+        requirements=file, gpu=gpu, driver=driver, python_version=python, platform=platform
+    )
+    return make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "platform", "compiled"),
+    [
+        ("vllm==0.11.0\n", "none", "macosx_arm64", "vllm 0.11.0"),
+        ("torch==2.7.1\nxformers==0.0.31\n", "GH200", "linux_aarch64", "xformers 0.0.31"),
+        ("torch==2.7.1\nxformers==0.0.31\n", "H100", "linux_x86_64", ""),
+    ],
+)
+def test_a_plan_says_what_is_compiled(
+    tmp_path: Path, text: str, gpu: str, platform: str, compiled: str
+) -> None:
+    """Regression: "no problem remains" was said of vLLM for macOS, which PyPI has as sources."""
+    plan = planned_for(tmp_path, text, gpu, "3.12", platform)
+    said = [each for each in plan.proof.unknown if " is compiled: " in each]
+    place = f"PyPI has no file for {platform} and Python 3.12"
+    assert said == ([f"{compiled} is compiled: {place}"] if compiled else [])
+
+
+def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
+    text = (
+        "--extra-index-url https://download.pytorch.org/whl/cu128\n"
+        "torch==2.7.1+cu128\nxformers==0.0.31\n"
+    )
+    plan = planned_for(tmp_path, text, "GH200", "3.11", "linux_aarch64")
+    assert plan.outcome is PlanOutcome.NOTHING
+    assert any(note.startswith("xformers 0.0.31 is compiled") for note in plan.notes)
