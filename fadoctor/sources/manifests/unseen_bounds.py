@@ -68,7 +68,8 @@ def brought(
     table of releases says so, or that are required in one release, and where nothing may be there
     before.
     """
-    if combined.is_complete or combined.image or any(map(speaks_of_image, combined.notes)):
+    is_open = _is_full(combined) or any(map(speaks_of_image, combined.notes))
+    if combined.is_complete or is_open:
         return {}, {}
     releases = _helper_releases(matrix)
     who = _Bounding(combined, facts, matrix, releases)
@@ -93,6 +94,13 @@ def brought(
         for name, text in found.items()
         if others[name]
     }
+
+
+def _is_full(combined: Combined) -> bool:
+    """Return whether an image has packages of its own, and so others that its name does not say."""
+    image = combined.image
+    each = combined.packages.values()
+    return image is not None and any(image.place in planned.places for planned in each)
 
 
 def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:

@@ -53,3 +53,25 @@ def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
     plan = planned_for(tmp_path, text, "GH200", "3.11", "linux_aarch64")
     assert plan.outcome is PlanOutcome.NOTHING
     assert any(note.startswith("xformers 0.0.31 is compiled") for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("image", "bounded"),
+    [
+        ("nvidia/cuda:12.4.1-devel-ubuntu22.04", True),
+        ("vllm/vllm-openai:v0.8.5", False),  # it has a transformers, whichever it is
+        ("example.org/some/image:1", False),
+    ],
+)
+def test_what_comes_along_in_an_image(tmp_path: Path, image: str, *, bounded: bool) -> None:
+    """Regression: nothing was said of a transformers that a server brings to a bare image."""
+    file = tmp_path / "Dockerfile"
+    install = "RUN pip install vllm==0.7.3\n" if bounded or "some" in image else ""
+    file.write_text(f"FROM {image}\n{install}RUN pip install peft==0.14.0\n")
+    what = ProgramRequest(
+        requirements=file, gpu="H100", driver="550.90.07", python_version="3.10",
+        platform="linux_x86_64",
+    )  # fmt: skip
+    plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+    told = [name for action in plan.actions for name in action.requirements]
+    assert any(name.startswith("transformers") for name in told) is bounded
