@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
+from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Known, fact_text
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import NUMPY, PACKAGES
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.repair.plan.releases import python_of
 
@@ -33,9 +34,21 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
         if not isinstance(version, Known) or not isinstance(name, Known):
             continue
         is_elsewhere = isinstance(address, Known) or fact_text(installer, "") == "conda"
-        if not is_elsewhere and files.come(str(name.value), str(version.value)) is False:
+        is_compiled = files.come(str(name.value), str(version.value)) is False
+        is_compiled |= package == NUMPY and _is_too_old(str(version.value), python, matrix)
+        if is_compiled and not is_elsewhere:
             place = " and ".join(filter(None, (platform, python and f"Python {python}")))
             yield f"{name.value} {version.value} is compiled: PyPI has no file for {place}"
+
+
+def _is_too_old(version: str, python: str, matrix: Matrix) -> bool:
+    """Return whether no NumPy of this minor version has files for a Python: not its last one."""
+    minor = version_part(version, "minor")
+    return any(
+        version_part(str(row["version"]), "minor") == minor
+        and is_in(python.rstrip("t"), str(row["python"])) is False
+        for row in matrix.tables["numpy-releases"].rows
+    )
 
 
 def with_compiled(plan: Plan, environment: Environment, matrix: Matrix) -> Plan:

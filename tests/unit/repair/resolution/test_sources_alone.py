@@ -33,6 +33,7 @@ def planned_for(folder: Path, text: str, gpu: str, python: str, platform: str) -
         ("vllm==0.11.0\n", "none", "macosx_arm64", "vllm 0.11.0"),
         ("torch==2.7.1\nxformers==0.0.31\n", "GH200", "linux_aarch64", "xformers 0.0.31"),
         ("torch==2.7.1\nxformers==0.0.31\n", "H100", "linux_x86_64", ""),
+        ("torch==2.9.0\nnumpy==1.26.4\n", "none", "linux_x86_64", ""),
     ],
 )
 def test_a_plan_says_what_is_compiled(
@@ -53,6 +54,12 @@ def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
     plan = planned_for(tmp_path, text, "GH200", "3.11", "linux_aarch64")
     assert plan.outcome is PlanOutcome.NOTHING
     assert any(note.startswith("xformers 0.0.31 is compiled") for note in plan.notes)
+
+
+def test_a_numpy_from_before_its_python_is_compiled(tmp_path: Path) -> None:
+    text = "torch==2.9.0\nnumpy==1.26.4\n"
+    plan = planned_for(tmp_path, text, "none", "3.14", "linux_x86_64")
+    assert any(note.startswith("numpy 1.26.4 is compiled") for note in plan.notes)
 
 
 @pytest.mark.parametrize(
