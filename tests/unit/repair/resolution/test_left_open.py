@@ -34,6 +34,14 @@ def test_what_the_newest_release_would_break_is_said(tmp_path: Path, text: str, 
     assert all(each.startswith("an installer decides which transformers") for each in notes)
 
 
+def test_a_release_that_a_pin_keeps_out_does_not_come(tmp_path: Path) -> None:
+    """Regression: of a transformers that unsloth itself bounds, the newest of all was judged."""
+    text = "unsloth==2025.12.9\ntrl==0.24.0\nan-unknown-package\n"
+    here = on(tmp_path, text, "A100", "580.95")
+    notes = list(open_notes(here, session().knowledge))
+    assert not [each for each in notes if "transformers" in each]
+
+
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
