@@ -131,8 +131,10 @@ def _written_for(
     `environments`: as the files say it, and as it comes. The second one comes back changed where
     the new texts have errors of releases that only they decide.
     """
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
+    from fadoctor.repair.resolution.sources_alone import with_compiled
     from fadoctor.sources.manifests.planned import speaks_of_unasked
 
     as_read, environment = environments
@@ -151,6 +153,8 @@ def _written_for(
     open_ = open_notes(written.given(as_read), knowledge, bounded)
     notes = (*plan.notes, *lines.notes, *open_, *unasked)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
+    comes = environment if found is None else found.environment
+    plan = with_compiled(plan, comes, Matrix(knowledge.tables))
     is_open = is_unresolved(as_read.facts)
     if found is None or not found.worse:
         changes = plan.changes if found is None else tuple(written_changes(plan.changes, found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,12 +16,15 @@ from fadoctor.repair.plan.choice import ChoiceKind
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
     from fadoctor.model.fix import Fix, Step
     from fadoctor.repair.plan.choice import Choice
+
+_Key = tuple[StepKind, str]
+"""A step of a fix: its kind, and what it says."""
 
 _BY_HAND = {
     StepKind.SETTING: ActionKind.SETTING,
@@ -95,8 +99,9 @@ def advice_for(
     left = list(after)
     there = {finding.fingerprint for finding in left}
     gone = [f for f in before if f.fingerprint not in there] if removed else []
-    found: dict[tuple[StepKind, str], Action] = {}
-    items: dict[tuple[StepKind, str], frozenset[str]] = {}
+    found: dict[_Key, Action] = {}
+    items: dict[_Key, frozenset[str]] = {}
+    told: dict[_Key, tuple[Finding, Fix]] = {}
     for finding in (*left, *gone):
         if finding.severity is Severity.NOTE:
             continue
@@ -112,21 +117,49 @@ def advice_for(
                 _add(found, finding, fix, step)
                 if step.kind is StepKind.INSTALL:
                     items[step.kind, step.text] = frozenset(step.items)
+                    told.setdefault((step.kind, step.text), (finding, fix))
     _without_parts(found, items)
+    _without_rivals(found, items, told, holds)
     order = list(ActionKind)
     yield from sorted(found.values(), key=lambda action: order.index(action.kind))
 
 
-def _without_parts(
-    found: dict[tuple[StepKind, str], Action], items: dict[tuple[StepKind, str], frozenset[str]]
-) -> None:
+def _without_parts(found: dict[_Key, Action], items: Mapping[_Key, frozenset[str]]) -> None:
     """Leave out the installations that another one does as well, which is for both then."""
     for part, some in items.items():
         whole = next((key for key, more in items.items() if some < more and key in found), None)
         if whole is not None:
-            both = (*found[whole].findings, *found.pop(part).findings)
-            told = tuple(dict.fromkeys(both))
-            found[whole] = msgspec.structs.replace(found[whole], findings=told)
+            _take_over(found, whole, part)
+
+
+def _without_rivals(
+    found: dict[_Key, Action],
+    items: Mapping[_Key, frozenset[str]],
+    told: Mapping[_Key, tuple[Finding, Fix]],
+    holds: Callable[[Finding, Fix], bool],
+) -> None:
+    """Leave out one of two installations of a package: what settles the other's finding stays.
+
+    The second would take back what the first has done.
+    """
+    names = {key: _names_of(items[key]) for key in items if key in found}
+    for one, other in combinations(names, 2):
+        if one not in found or other not in found or names[one].isdisjoint(names[other]):
+            continue
+        is_other_better = not holds(told[other][0], told[one][1]) and holds(
+            told[one][0], told[other][1]
+        )
+        _take_over(found, *((other, one) if is_other_better else (one, other)))
+
+
+def _take_over(found: dict[_Key, Action], stays: _Key, goes: _Key) -> None:
+    both = (*found[stays].findings, *found.pop(goes).findings)
+    findings = tuple(dict.fromkeys(both))
+    found[stays] = msgspec.structs.replace(found[stays], findings=findings)
+
+
+def _names_of(items: Iterable[str]) -> frozenset[str]:
+    return frozenset(normalise_name(match[0]) for item in items if (match := _NAME.match(item)))
 
 
 def _by_hand(
@@ -142,13 +175,10 @@ def _by_hand(
 def changes_one_of(fix: Fix, kept: Collection[str]) -> bool:
     """Return whether a fix installs or removes one of some packages."""
     items = (item for step in fix.steps if step.kind in _PACKAGES for item in step.items)
-    matches = (_NAME.match(item) for item in items)
-    return not {normalise_name(found[0]) for found in matches if found}.isdisjoint(kept)
+    return not _names_of(items).isdisjoint(kept)
 
 
-def _add(
-    found: dict[tuple[StepKind, str], Action], finding: Finding, fix: Fix | None, step: Step
-) -> None:
+def _add(found: dict[_Key, Action], finding: Finding, fix: Fix | None, step: Step) -> None:
     earlier = found.get((step.kind, step.text))
     findings = (*(earlier.findings if earlier else ()), finding.rule_id)
     effects = (fix.side_effects,) if fix is not None and fix.side_effects else ()

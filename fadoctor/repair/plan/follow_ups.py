@@ -24,6 +24,7 @@ from fadoctor.repair.plan.moving_along import held_back, newest_together
 from fadoctor.repair.plan.offers import bounded, is_told, newest_in
 from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.requirements import Violation, violations
+from fadoctor.repair.plan.unbringable import unbringable
 from fadoctor.repair.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def aftermath(
     there = fact_mapping(environment.fact("packages.installed"))
     refused, free = _refused(company, state, followers)
     broken += refused
+    broken += (each for each in unbringable(company, state) if not was_so(problem, state, each))
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         is_moved = followers[package].distribution in there
         found[package] = is_moved and package not in free

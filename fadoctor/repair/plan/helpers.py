@@ -50,6 +50,7 @@ class Helpers:
         self._offers: dict[str, Choice | None] = {}
         self._brought: dict[str, tuple[Choice, ...]] = {}
         self._whole: dict[tuple[str, str], bool] = {}
+        self._all: dict[tuple[str, str], bool] = {}
 
     def fitting(
         self,
@@ -107,6 +108,20 @@ class Helpers:
                 accepts(specifier, version) for version, _, _ in self._of(name)
             )
         return self._whole[asked]
+
+    def lists_all(self, name: str, specifier: str) -> bool:
+        """Return whether all releases in a range are known: from its end below to the newest."""
+        asked = (name, specifier)
+        if asked not in self._all:
+            sparse = (
+                version
+                for row in self.rows
+                if row["package"] == name and row.get("sparse") is True
+                for version in cell_words(row["version"])
+            )
+            known = self.reaches(name, specifier) and not accepts(specifier, "0")
+            self._all[asked] = known and not any(accepts(specifier, each) for each in sparse)
+        return self._all[asked]
 
     def newest_in(self, name: str, specifier: str) -> str:
         """Return the newest known release of a distribution in a range, "" for none."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ENDS = re.compile(r"[=<>~]=?\s*([0-9][0-9A-Za-z.+]{0,60})")
 """The versions that a range names: of 2.* the 2. is none."""
+_END = re.compile(r"([<>]=?)\s*([0-9][0-9A-Za-z.]{0,60})")
 
 
 def common(package: str, version: str, **more: object) -> dict[str, Fact]:
@@ -70,6 +71,31 @@ def can_agree(first: str, second: str) -> bool:
         all(each is not None and each.contains(word, prereleases=True) for each in ranges)
         for word in filter(None, tried)
     )
+
+
+def within_both(first: str, second: str) -> str:
+    """Return the range of what is in two of them, each end once: what one says goes by the other.
+
+    >>> within_both(">=5,<6", ">=5.15,<5.20")
+    '>=5.15,<5.20'
+    """
+    clauses = dict.fromkeys(e.strip() for text in (first, second) for e in text.split(","))
+    every = [each for each in clauses if each]
+    kept = (e for e in every if not any(_is_firmer(other, e) for other in every))
+    return ",".join(sorted(kept, key=lambda each: each[0], reverse=True))
+
+
+def _is_firmer(clause: str, than: str) -> bool:
+    """Return whether a clause admits less than another one that is an end on the same side."""
+    one, other = _END.fullmatch(clause), _END.fullmatch(than)
+    if clause == than or one is None or other is None or one[1][0] != other[1][0]:
+        return False
+    first, second = parse_version(one[2]), parse_version(other[2])
+    if first is None or second is None:
+        return False
+    if first == second:
+        return "=" not in one[1]
+    return (first > second) is (one[1][0] == ">")
 
 
 def just_before(version: str) -> str:

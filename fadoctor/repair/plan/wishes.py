@@ -18,6 +18,7 @@ from fadoctor.model.packages import (
     PACKAGES,
     TORCH,
     TRANSFORMERS,
+    TRITON,
 )
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.plan.choice import distribution_of
@@ -236,13 +237,13 @@ def _broken(
 def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str]) -> bool:
     """Return whether a cell would work if the findings were not, as far as is known.
 
-    torch brings what some backends need beside it, triton, on Linux alone.
+    torch brings what some backends need beside it, triton, on some platforms alone.
     """
     facts = kernels.environment.fact
     lacks = any(
         isinstance(facts(f"{name}.version"), Absent) for name in kernels.needs(verdict.backend)
     )
-    if lacks and fact_text(facts("host.os"), _LINUX) != _LINUX:
+    if lacks and not _brings_triton(kernels):
         return False
     support = kernels.support(verdict.backend, verdict.dtype, gpu)
     if support.fails or support.works:
@@ -251,6 +252,16 @@ def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str])
         kernels, verdict.backend, gpu
     )
     return not older_alone
+
+
+def _brings_triton(kernels: Kernels) -> bool:
+    """Return whether some build of this release of torch may bring triton on this platform."""
+    facts = kernels.environment.fact
+    if fact_text(facts("host.os"), _LINUX) != _LINUX:
+        return False
+    keys = {"version": facts("torch.version"), "platform": facts("host.platform")}
+    rows = kernels.matrix.find("torch-releases", keys)
+    return not isinstance(rows.cell(TRITON), Absent)
 
 
 def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:

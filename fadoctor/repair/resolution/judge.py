@@ -19,6 +19,7 @@ from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
+from fadoctor.repair.resolution.sources_alone import compiled_here
 from fadoctor.repair.resolution.wording import PlanWording
 from fadoctor.sources.manifests.unseen_bounds import has_end
 
@@ -79,7 +80,7 @@ def foresee_planned(
     )
     shown = msgspec.structs.replace(
         today,
-        environment=_with_notes(environment, trial),
+        environment=_with_notes(environment, trial, Matrix(knowledge.tables)),
         assessment=assessment,
         verdicts=tuple(_verdicts(trial)),
         is_partial=trial.is_partial,
@@ -310,7 +311,7 @@ def _open(trial: Trial, verdict: Verdict, world: ResolverWorld, other: Verdict) 
     )
 
 
-def _with_notes(environment: Environment, trial: Trial) -> Environment:
+def _with_notes(environment: Environment, trial: Trial, matrix: Matrix) -> Environment:
     """Return the environment with what was assumed, and what was not tried."""
     notes = list(environment.target.notes)
     taken = [f"{name_of(package)} {version}" for package, version in trial.today.versions.items()]
@@ -334,6 +335,7 @@ def _with_notes(environment: Environment, trial: Trial) -> Environment:
         notes.append(
             "To see which lines of the files to change: `fadoctor fix --dry-run`, same options."
         )
+    notes += (f"{each}." for each in compiled_here(trial.today.prognosis.environment, matrix))
     notes.append("Predicted from wheel names and metadata: these packages are not installed yet.")
     target = msgspec.structs.replace(environment.target, notes=tuple(notes))
     return msgspec.structs.replace(environment, target=target)

@@ -16,7 +16,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TRITON, XFORMERS
 from fadoctor.repair.plan.compiled import ASSUMED, by_label
 from fadoctor.repair.resolution.prebuilt import is_of_wheels
-from fadoctor.sources.manifests.package_facts import absent_facts
+from fadoctor.sources.manifests.package_facts import BY_SOURCES, absent_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,8 @@ def labelled(environment: Environment) -> Environment:
 
 def _is_open(fact: Fact) -> bool:
     """Return whether nobody has looked: what the tables leave open of a file stays so."""
-    return isinstance(fact, Unknown) and not is_of_wheels(fact.source)
+    is_left = fact.source == BY_SOURCES or is_of_wheels(fact.source)
+    return isinstance(fact, Unknown) and not is_left
 
 
 def settled(environment: Environment) -> Environment:

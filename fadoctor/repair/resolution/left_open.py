@@ -16,6 +16,7 @@ from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.planner import outcome_of
+from fadoctor.repair.plan.released import within_both
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolver_worlds import (
     name_of,
@@ -70,10 +71,8 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
     for package, found, bound in _open(environment, knowledge):
         if bound and any(each.severity is Severity.ERROR for each in found):
             name = name_of(package)
-            asked, own = environment.bounded[name], bound.removeprefix(name)
-            parts = (asked, own) if own.startswith("<") else (own,)
-            requirement = name + ",".join(filter(None, parts))
-            yield OpenBound(name, requirement, found)
+            own = bound.removeprefix(name)
+            yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
 
 
 def with_open_bounds(

@@ -101,7 +101,9 @@ def _lines_of(
         is_brought = _is_brought(environment, name)
         # what only comes along, and in a release that the plan does not want
         comes_open = name in environment.ranges or name in environment.bounded
-        is_line = whole or comes_open or not is_brought
+        # another build than an index gives by itself has to be asked for
+        is_build = name == TORCH and "+" in wanted
+        is_line = whole or comes_open or is_build or not is_brought
         if not places and wanted and is_line:
             unnamed.append((wanted, index))
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you

@@ -303,6 +303,11 @@ class Resolver:
             return True
         return any(self.declared.broken(other, pin, {name: version}) for other, pin in pins.items())
 
+    def is_kept_out(self, package: str, version: str) -> bool:
+        """Return whether what the files pin requires another release, or one goes with no pin."""
+        needs = self._needs({}).get(package, ())
+        return self.is_refused(package, version) or not all(accepts(e, version) for e in needs)
+
     def quarrels(self, package: str, version: str, taken: Mapping[str, str]) -> frozenset[str]:
         """Return of what is taken with a release, by one installer, what it does not go with.
 

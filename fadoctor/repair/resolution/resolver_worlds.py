@@ -88,12 +88,12 @@ def resolved_today(environment: Environment, matrix: Matrix) -> tuple[Resolver, 
 
 
 def newest_of_open(resolver: Resolver) -> Iterator[tuple[str, str]]:
-    """Yield the newest release of what something may bound, and what no file keeps from it."""
+    """Yield the newest release that files admit of what something else may bound."""
     for package, specifier in package_of(resolver.environment.bounded).items():
         listed = resolver.versions.of(package, specifier)
-        fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        fitting = [version for version in listed if not resolver.is_kept_out(package, version)]
         newest = max(fitting or listed, key=version_key, default="")
-        if newest and not has_end(specifier):
+        if newest:
             yield package, newest
 
 

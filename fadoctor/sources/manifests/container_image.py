@@ -35,6 +35,8 @@ class ImageContents(msgspec.Struct, frozen=True):
     is_known: bool = False
     has_nvcc: bool | None = None
     """Whether CUDA's compiler is in it; None where the tag does not say."""
+    system: str = ""
+    """The distribution and its release: ``ubuntu22.04``."""
 
 
 def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
@@ -77,7 +79,11 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
     python = parts.get("python")
     exact = f"=={python}" if python and python.count(".") > 1 else f"=={python}.*"
     return ImageContents(
-        tuple(requirements), facts, Setting(exact, place) if python else None, is_known=True
+        tuple(requirements),
+        facts,
+        Setting(exact, place) if python else None,
+        is_known=True,
+        system=system,
     )
 
 

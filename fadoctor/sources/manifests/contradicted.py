@@ -36,10 +36,17 @@ _End = tuple["Version", bool]
 
 
 def contradicted_facts(
-    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+    combined: Combined,
+    facts: Mapping[str, Fact],
+    matrix: Matrix,
+    refused: Mapping[str, str],
 ) -> dict[str, Fact]:
-    """Return which packages the files ask for in a way that no release can meet."""
+    """Return which packages the files ask for in a way that no release can meet.
+
+    `refused`: what single commands of theirs ask for so.
+    """
     told = {
+        **refused,
         **_with_nothing_to_come(combined, facts, matrix),
         **_without_file(combined, facts, matrix),
         **_ranges_for_another_python(combined, facts, matrix),

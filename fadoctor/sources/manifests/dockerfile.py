@@ -15,6 +15,7 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.image_facts import IN_IMAGE
 from fadoctor.sources.manifests.planned import Setting, open_image, unseen_image
 from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
+from fadoctor.sources.manifests.system_python import OTHERS, asked_python, default_python
 from fadoctor.sources.probes.metadata import clean_url
 from fadoctor.syntax.dockerfile import Instruction, read_instructions
 from fadoctor.syntax.loose_words import pairs, read_words
@@ -105,6 +106,7 @@ class _Build:
         draft.indexes = [*stage.indexes, *self.indexes(stage)]
         draft.python, draft.image = stage.python, stage.image
         draft.variables, draft.facts = stage.settings, stage.facts
+        draft.refused = stage.refused
         _forget_cuda(stage)
         for line, text in stage.notes:
             draft.note(line, text)
@@ -162,6 +164,7 @@ class _Build:
             said = read_image(base.text, place, self.tables)
             stage.install(said.requirements)
             stage.facts, stage.python = dict(said.facts), said.python
+            stage.system = said.system
             if said.has_nvcc is False:
                 stage.facts[IN_IMAGE] = Setting("no nvcc", place)
             if base.is_open:
@@ -202,6 +205,9 @@ class _Build:
     def script(self, each: Instruction, stage: Stage) -> None:
         """Follow the commands of a RUN."""
         text, start = each.text.text, each.start
+        if stage.python is None and not OTHERS.search(self.source.text):
+            python = asked_python(text, default_python(stage.system, self.tables))
+            stage.python = Setting(f"=={python}.*", each.place) if python else None
         if _MAY_BRING_NVCC.search(_ADDRESS.sub("", text)):
             stage.facts.pop(IN_IMAGE, None)
         while text[start : start + 1].isspace():

@@ -30,6 +30,7 @@ class Draft:
         self.notes: list[str] = []
         self.is_complete = False
         self.is_in_steps = False
+        self.refused: dict[str, str] = {}
         self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}
         self.groups: dict[str, None] = {}
@@ -73,6 +74,7 @@ class Draft:
             choice=self.source.choice,
             overridden=tuple(self.overridden),
             is_in_steps=self.is_in_steps,
+            refused=self.refused,
         )
 
 

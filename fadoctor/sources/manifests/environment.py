@@ -71,7 +71,8 @@ def planned_environment(
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
-    facts |= contradicted_facts(combined, facts, matrix)
+    refused = {name: why for each in manifests for name, why in each.refused.items()}
+    facts |= contradicted_facts(combined, facts, matrix, refused)
     facts |= isolated_builds(combined, elsewhere, matrix)
     facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)

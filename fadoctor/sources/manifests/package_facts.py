@@ -5,11 +5,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.published_files import TABLE, PublishedFiles
 from fadoctor.knowledge.matrix.required import required
+from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.model.catalogue import DERIVED, build_catalogue
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
+from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH, XFORMERS
 from fadoctor.sources.manifests.combine import CONDA_FIRST
 from fadoctor.sources.manifests.lock_graph import needs_on
 from fadoctor.sources.manifests.planned_torch import is_conda, torch_facts
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.markers import Markers
 
 _OF_TABLES = "the tables of releases"
+BY_SOURCES = f"matrix {TABLE}: sources alone"
+"""Source of what nobody knows of a package that an installer compiles."""
 NOT_YET = "not installed yet"
 
 
@@ -72,6 +76,8 @@ class Facts:
         elif python := self._python(package, planned):
             facts[f"{package}.requires_python"] = Known(python, _OF_TABLES)
         facts |= self._file(package, planned)
+        if package == XFORMERS and self._is_compiled(planned):
+            facts["xformers.extension"] = Unknown("it is compiled, with what is there", BY_SOURCES)
         if package == FLASH_ATTN:
             facts |= _label(version, facts, source)
         facts[f"{package}.requires"] = self._requires(package, planned, facts)
@@ -90,6 +96,16 @@ class Facts:
                 if isinstance(cell, Known) and str(cell.value)[:1] in ("<", ">", "=", "~", "!"):
                     return str(cell.value)
         return ""
+
+    def _is_compiled(self, planned: Planned) -> bool:
+        """Return whether the index has sources alone of a release, for this platform and Python."""
+        if planned.url or is_conda(planned):
+            return False
+        platform, python = (
+            fact_text(self.host[n], "") for n in ("host.platform", "python.version")
+        )
+        files = PublishedFiles(self.matrix, platform, str(version_part(python, "minor") or ""))
+        return files.come(planned.name, planned.version) is False
 
     def _file(self, package: str, planned: Planned) -> dict[str, Fact]:
         """Return the tags of the file that will be installed, where one is named."""

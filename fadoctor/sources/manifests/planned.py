@@ -145,6 +145,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """The index from which all of it has to come, "" where there may be others."""
     is_in_steps: bool = False
     """Whether it installs one thing after the other, each on top of what is there."""
+    refused: dict[str, str] = {}
+    """Package -> why the command that names it installs nothing."""
 
     @property
     def has_unseen_files(self) -> bool:

@@ -55,6 +55,10 @@ class Stage:
         self.facts: dict[str, Setting] = {}
         self.python: Setting | None = None
         self.image: Setting | None = None
+        self.system = ""
+        """The distribution of the image: ``ubuntu22.04``."""
+        self.refused: dict[str, str] = {}
+        """Package -> why the command that names it installs nothing."""
         self.notes: list[tuple[int, str]] = []
         self.copied: dict[str, str] = {}
         """Name in the image -> path beside the Dockerfile."""
@@ -68,8 +72,9 @@ class Stage:
         found.settings = dict(self.settings)
         found.variables = {name: setting.value for name, setting in self.settings.items()}
         found.facts = dict(self.facts)
-        found.python, found.image = self.python, self.image
+        found.python, found.image, found.system = self.python, self.image, self.system
         found.notes, found.copied = list(self.notes), dict(self.copied)
+        found.refused = dict(self.refused)
         return found
 
     def take(self, manifest: Manifest, *, upgrade: bool = False) -> None:
@@ -77,6 +82,7 @@ class Stage:
         self.install(manifest.requirements, upgrade=upgrade)
         self.constraints += manifest.constraints
         self.facts |= manifest.facts
+        self.refused |= manifest.refused
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
         self.notes += [(0, note) for note in manifest.notes]
 

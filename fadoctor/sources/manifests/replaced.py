@@ -31,10 +31,11 @@ class Move(msgspec.Struct, frozen=True):
 def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix, index: str) -> Iterator[Move]:
     """Yield what a command replaces beside what it names, by the tables.
 
-    What it names itself and what a constraint bounds is for the installer to settle. Which release
-    is the newest is known of PyPI's own index.
+    What it names itself and what a constraint bounds is for the installer to settle: what it cannot
+    settle is noted. Which release is the newest is known of PyPI's own index.
     """
     asked = list(asked)
+    stage.refused |= dict(refusals(asked, matrix))
     bound = {each.name for each in (*asked, *stage.constraints)}
     for asker in asked:
         if asker.url or asker.marker or asker not in stage.packages.get(asker.name, ()):
@@ -46,6 +47,22 @@ def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix, index: str
             found = stage.packages.get(name, ())
             if len(found) == 1 and name not in bound and not _is_accepted(found[0], needs):
                 yield Move(asker, found[0], needs if version else "")
+
+
+def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield what one command names in releases that rule each other out: it installs nothing.
+
+    The package that asks, and what is wrong with it in words.
+    """
+    named = {each.name: each for each in asked if not (each.url or each.marker)}
+    for asker in named.values():
+        version = exact_version(asker.specifier)
+        for name, needs in _needs(asker.name, version, matrix).items() if version else ():
+            other = named.get(name)
+            is_pin = other is not None and bool(exact_version(other.specifier))
+            if other is not None and is_pin and not _is_accepted(other, needs):
+                told = f"requires {name}{needs}, and its command asks for {name}{other.specifier}"
+                yield asker.name, f"{asker.name}{asker.specifier} {told}"
 
 
 def carry_out(stage: Stage, move: Move, index: str) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, printable
-from fadoctor.model.packages import NUMPY, package_of
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
+from fadoctor.model.packages import NUMPY, RELEASE_TABLES, TORCH, package_of
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
@@ -68,14 +68,15 @@ def brought(
     table of releases says so, or that are required in one release, and where nothing may be there
     before.
     """
-    if combined.is_complete or combined.image or any(map(speaks_of_image, combined.notes)):
+    is_open = _is_full(combined) or any(map(speaks_of_image, combined.notes))
+    if combined.is_complete or is_open:
         return {}, {}
     releases = _helper_releases(matrix)
     who = _Bounding(combined, facts, matrix, releases)
     found: dict[str, str] = {}
     for planned in combined.packages.values():
         for name in () if is_conda(planned) else who.brought_by(planned):
-            if name in releases and name not in combined.packages:
+            if (name in releases or name == TORCH) and name not in combined.packages:
                 found[name] = combined.bounds.get(name, "")
     if NUMPY not in combined.packages and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
@@ -83,15 +84,23 @@ def brought(
     named = combined.packages.keys() | combined.bounds.keys()
     sure = {n: text for n, text in fixed.items() if n in releases and n not in named}
     found = {name: text for name, text in found.items() if name not in sure}
-    others = list(who.names()) if found else []
+    others = dict.fromkeys(found, list(who.names()) if found else [])
+    others |= {NUMPY: [], TORCH: list(who.names_beside_torch())}  # NumPy comes unbounded alone
     reason = "an installer decides: {}{}, and {} may bound it"
     return {**found, **sure}, {
         f"{package_of(name)}.version": Unknown(
-            printable(reason.format(name, text, ", ".join(others[:_SHOWN]))), "it comes along"
+            printable(reason.format(name, text, ", ".join(others[name][:_SHOWN]))), "it comes along"
         )
         for name, text in found.items()
-        if others and name != NUMPY  # which comes only where nothing named bounds it
+        if others[name]
     }
+
+
+def _is_full(combined: Combined) -> bool:
+    """Return whether an image has packages of its own, and so others that its name does not say."""
+    image = combined.image
+    each = combined.packages.values()
+    return image is not None and any(image.place in planned.places for planned in each)
 
 
 def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
@@ -147,6 +156,18 @@ class _Bounding:
         for name, specifier in self.combined.bounds.items():
             is_there = name in self.combined.packages or name in self.releases
             if not is_there and self.how(name) not in (NEVER, BY_TABLES) and has_end(specifier):
+                yield name
+
+    def names_beside_torch(self) -> Iterator[str]:
+        """Yield the distributions that may bound torch, or whose requirements nobody knows."""
+        for name, planned in self.combined.packages.items():
+            is_tabled = name in self.releases or package_of(name) in RELEASE_TABLES
+            is_tabled = is_tabled or bool(declared(name, planned.version, self.matrix))
+            brought = self.matrix.find("may-bring", {"package": Known(name, "asked")}).cell(
+                "brings"
+            )
+            is_apart = isinstance(brought, Absent | Known) and TORCH not in fact_words(brought)
+            if not (is_tabled or is_apart):
                 yield name
 
     def how(self, name: str) -> str:

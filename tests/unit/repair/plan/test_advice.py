@@ -89,3 +89,22 @@ def test_what_another_command_installs_as_well_is_told_once() -> None:
         "pip install numpy==2.2.6 sympy==1.14.0", "pip install einops==0.8.2"
     ]  # fmt: skip
     assert found[0].findings == ("a-whole", "a-part")
+
+
+def test_of_two_releases_of_a_package_the_one_that_settles_both_is_told() -> None:
+    """Regression: two commands by hand, each of which took back what the other had done."""
+
+    def installs(name: str, item: str) -> Finding:
+        step = Step(StepKind.INSTALL, f"pip install {item}", items=(item,))
+        fix = Fix(name, "Bring it", Safety.SAFE, (step,))
+        return msgspec.structs.replace(LEFT, rule_id=name, fixes=(fix,), fingerprint=name)
+
+    old, new = installs("old", "bitsandbytes==0.45.5"), installs("new", "bitsandbytes==0.50.2")
+
+    def holds(finding: Finding, fix: Fix) -> bool:
+        return fix.id == "new" or finding.rule_id == "old"
+
+    for left in ([old, new], [new, old]):
+        [action] = advice_for(left, left, (), holds)
+        assert action.text == "pip install bitsandbytes==0.50.2"
+        assert set(action.findings) == {"old", "new"}

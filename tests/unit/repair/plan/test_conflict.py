@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.judging.diagnose import diagnose
+from fadoctor.repair.plan import wishes
 from fadoctor.repair.plan.conflict import _Question
 from fadoctor.repair.plan.problem import Base
 from fadoctor.sources.targets.derived import derive
@@ -46,8 +47,9 @@ def test_what_only_another_major_of_transformers_would_break_is_not_decided_abou
     assert {"peft", "liger_kernel"}.isdisjoint(problem(here).packages)
 
 
-def test_what_would_break_is_told_as_what_would_be() -> None:
+def test_what_would_break_is_told_as_what_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """It read as if another torch than the one of the plan were installed."""
+    monkeypatch.setattr(wishes, "_brings_triton", lambda _: True)  # flex is a wish there, then
     gh200 = ("NVIDIA GH200 480GB", "9.0", "570.124.06")
     needs = {"torch": "==2.8.0", "torchvision": "==0.23.0"}
     here = with_package(start("CPU torch of 2.9", gh200), "vllm", "0.11.0", needs)

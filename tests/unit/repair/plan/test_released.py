@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.repair.plan.released import can_agree, is_there, just_before
+from fadoctor.repair.plan.released import can_agree, is_there, just_before, within_both
 from tests.unit.repair.plan.problems import golden
 
 
@@ -23,6 +23,21 @@ from tests.unit.repair.plan.problems import golden
 )
 def test_whether_a_version_may_be_in_both(first: str, second: str, *, expected: bool) -> None:
     assert can_agree(first, second) is can_agree(second, first) is expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        (">=5,<6", ">=5.15,<5.20", ">=5.15,<5.20"),
+        (">=4.55,<5", ">=4.50,<4.57", ">=4.55,<4.57"),
+        ("<=5", "<5", "<5"),
+        (">=4.5,!=4.6", "<5", ">=4.5,<5,!=4.6"),
+        ("", "<5", "<5"),
+        ("<5", "<5", "<5"),
+    ],
+)
+def test_what_is_in_two_ranges(first: str, second: str, both: str) -> None:
+    assert within_both(first, second) == within_both(second, first) == both
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
@@ -45,6 +45,34 @@ def judged(folder: Path, text: str, gpu: str, driver: str = "550.54") -> Preflig
 
 def findings(found: Preflight) -> dict[str, Finding]:
     return {each.rule_id: each for each in found.shown.assessment.findings}
+
+
+def on_arm(folder: Path, text: str, gpu: str, driver: str) -> Environment:
+    environment = planned(
+        folder, text, host__glibc="2.39", host__platform="linux_aarch64", host__machine="aarch64"
+    )
+    return apply_overlays(environment, Overlays((gpu,), driver), session().matrix)
+
+
+def test_nobody_knows_what_is_compiled_where_no_file_is(tmp_path: Path) -> None:
+    """Regression: xformers was said to be there with a FlashAttention-3 that no wheel brings."""
+    text = "torch==2.7.1+cu128\nxformers==0.0.31.post1\n"
+    ready = findings(judged(tmp_path, text, "RTX 5090", "580.95"))
+    assert ready["xformers-fa3-blackwell"].severity is Severity.ERROR
+    environment = on_arm(tmp_path, text, "RTX 5090", "580.95")
+    compiled = foresee_planned(environment, session().knowledge)
+    assert "xformers-fa3-blackwell" not in findings(compiled)
+    assert isinstance(compiled.planned.environment.fact("xformers.extension"), Unknown)
+
+
+def test_no_triton_is_wished_for_where_torch_brings_none(tmp_path: Path) -> None:
+    """Regression: for ARM a plan ended in "Impossible: flex", for which nobody had asked."""
+    text = "torch==2.7.1\nxformers==0.0.31\n"
+    environment = on_arm(tmp_path, text, "GH200", "570.86")
+    made = plan(plan_base(environment, session().knowledge))
+    assert [change.after for change in made.changes] == ["2.7.1+cu128"]
+    assert made.conflicts == ()
+    assert not [wish for wish in made.wishes if wish.startswith("flex")]
 
 
 def test_what_is_pinned_is_as_grave_as_installed(tmp_path: Path) -> None:
@@ -204,10 +232,22 @@ def test_what_stands_in_an_extra_does_not_bind_an_installer(tmp_path: Path) -> N
     assert "this happens since 5.15.0" in found["transformers-torch-too-old"].message
 
 
-def test_helpers_draw_in_nothing_that_no_file_names(tmp_path: Path) -> None:
-    found = judged(tmp_path, "accelerate>=1\n", "H100")
-    assert isinstance(found.planned.environment.fact("torch.version"), Absent)  # assumed
-    assert findings(found) == {}
+def test_helpers_bring_the_newest_torch_where_nothing_named_may_bound_it(tmp_path: Path) -> None:
+    """Nothing was said of a torch of CUDA 13 that an old driver gets where no file names one."""
+    found = findings(judged(tmp_path, "diffusers\naccelerate>=1\n", "RTX 3060", "470.223"))
+    assert found["driver-too-old"].severity is Severity.WARNING
+    assert "a resolver picks 2." in found["driver-too-old"].message
+    environment = on(tmp_path, "diffusers\naccelerate>=1\n", "RTX 3060", "470.223")
+    made = plan(plan_base(environment, session().knowledge))
+    assert [change.after for change in made.changes if change.distribution == "torch"] == [
+        "2.7.1+cu118"
+    ]
+
+
+def test_a_torch_that_something_unknown_may_bound_stays_open(tmp_path: Path) -> None:
+    found = judged(tmp_path, "accelerate>=1\nan-unknown-package\n", "H100")
+    assert isinstance(found.planned.environment.fact("torch.version"), Unknown)
+    assert {each.severity for each in findings(found).values()} == {Severity.NOTE}
 
 
 def test_a_range_without_a_release_that_is_known_spoils_nothing(tmp_path: Path) -> None:
@@ -327,7 +367,7 @@ def test_a_range_of_torch_for_amd_is_no_wheel_of_pypi(tmp_path: Path) -> None:
 
 def test_a_torch_that_something_named_brings_is_not_planned_unasked(tmp_path: Path) -> None:
     """Regression: the newest torch was added beside an sglang that brings another one."""
-    environment = on(tmp_path, "accelerate==1.10.1\n", "H100", "570.86")
+    environment = on(tmp_path, "accelerate==1.10.1\nan-unknown-package\n", "H100", "570.86")
     base = plan_base(environment, session().knowledge)
     assert plan(base).actions == ()
     assert [change.distribution for change in plan(base, want=("torch",)).changes][:1] == ["torch"]

@@ -34,6 +34,14 @@ def test_what_the_newest_release_would_break_is_said(tmp_path: Path, text: str, 
     assert all(each.startswith("an installer decides which transformers") for each in notes)
 
 
+def test_a_release_that_a_pin_keeps_out_does_not_come(tmp_path: Path) -> None:
+    """Regression: of a transformers that unsloth itself bounds, the newest of all was judged."""
+    text = "unsloth==2025.12.9\ntrl==0.24.0\nan-unknown-package\n"
+    here = on(tmp_path, text, "A100", "580.95")
+    notes = list(open_notes(here, session().knowledge))
+    assert not [each for each in notes if "transformers" in each]
+
+
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
@@ -41,6 +49,7 @@ def test_what_the_newest_release_would_break_is_said(tmp_path: Path, text: str, 
         (f"vllm==0.8.5\n{UNREAD}", ["transformers<5"]),  # no file names it, and vLLM brings it
         (f"vllm==0.8.5\ntransformers>=4.51,<5\n{UNREAD}", []),
         (f"vllm==0.19.0\n{UNREAD}", []),  # its metadata bound it
+        (f"torch==2.5.1\ntransformers>=5,<6\n{UNREAD}", ["transformers>=5.15,<5.20"]),
         ("vllm==0.8.5\n", []),  # that is decided, and planned for
     ],
 )

@@ -354,3 +354,18 @@ def test_what_only_comes_along_is_named_where_no_other_line_is_changed(tmp_path:
     places: dict[str, tuple[Place, ...]] = {"torch.version": (Place(str(path), 0),)}
     found = lines_of(plan, Environment("0", target, facts, places=places), [str(path)])
     assert found.rewrites[0].text == "unsloth==2025.8.1\ntorch==2.10.0\n"
+
+
+def test_another_build_of_what_comes_along_is_named(tmp_path: Path) -> None:
+    """Regression: a line with an index was all that a plan wrote, and another torch came."""
+    path = tmp_path / TEXT
+    path.write_text("unsloth==2025.8.1\ntransformers==4.49.0\n")
+    target = Target("manifest", "x", "y")
+    step = install("torch==2.10.0+cu126", "transformers==4.53.3", index="https://x.org/cu126")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (step,))
+    facts: dict[str, Fact] = {"unsloth.requires": Known({"torch": ">=2.4.0"}, "x")}
+    places: dict[str, tuple[Place, ...]] = {"transformers.version": (Place(str(path), 2, 1),)}
+    found = lines_of(plan, Environment("0", target, facts, places=places), [str(path)])
+    lines = found.rewrites[0].text.splitlines()
+    assert "torch==2.10.0+cu126" in lines
+    assert "--extra-index-url https://x.org/cu126" in lines

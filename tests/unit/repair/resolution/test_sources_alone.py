@@ -1,0 +1,84 @@
+"""What an installer compiles is said: a plan proves nothing of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.interfaces.commands.fix import FixRequest, make_plan
+from fadoctor.interfaces.commands.plan import PlanRequest
+from fadoctor.interfaces.commands.request import ProgramRequest, request_of
+from fadoctor.model.plan import PlanOutcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fadoctor.model.plan import Plan
+
+
+def planned_for(folder: Path, text: str, gpu: str, python: str, platform: str) -> Plan:
+    file = folder / "requirements.txt"
+    file.write_text(text)
+    driver = None if gpu == "none" else "570.86.15"
+    what = ProgramRequest(
+        requirements=file, gpu=gpu, driver=driver, python_version=python, platform=platform
+    )
+    return make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "platform", "compiled"),
+    [
+        ("vllm==0.11.0\n", "none", "macosx_arm64", "vllm 0.11.0"),
+        ("torch==2.7.1\nxformers==0.0.31\n", "GH200", "linux_aarch64", "xformers 0.0.31"),
+        ("torch==2.7.1\nxformers==0.0.31\n", "H100", "linux_x86_64", ""),
+        ("torch==2.9.0\nnumpy==1.26.4\n", "none", "linux_x86_64", ""),
+    ],
+)
+def test_a_plan_says_what_is_compiled(
+    tmp_path: Path, text: str, gpu: str, platform: str, compiled: str
+) -> None:
+    """Regression: "no problem remains" was said of vLLM for macOS, which PyPI has as sources."""
+    plan = planned_for(tmp_path, text, gpu, "3.12", platform)
+    said = [each for each in plan.proof.unknown if " is compiled: " in each]
+    place = f"PyPI has no file for {platform} and Python 3.12"
+    assert said == ([f"{compiled} is compiled: {place}"] if compiled else [])
+
+
+def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
+    text = (
+        "--extra-index-url https://download.pytorch.org/whl/cu128\n"
+        "torch==2.7.1+cu128\nxformers==0.0.31\n"
+    )
+    plan = planned_for(tmp_path, text, "GH200", "3.11", "linux_aarch64")
+    assert plan.outcome is PlanOutcome.NOTHING
+    assert any(note.startswith("xformers 0.0.31 is compiled") for note in plan.notes)
+
+
+def test_a_numpy_from_before_its_python_is_compiled(tmp_path: Path) -> None:
+    text = "torch==2.9.0\nnumpy==1.26.4\n"
+    plan = planned_for(tmp_path, text, "none", "3.14", "linux_x86_64")
+    assert any(note.startswith("numpy 1.26.4 is compiled") for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("image", "bounded"),
+    [
+        ("nvidia/cuda:12.4.1-devel-ubuntu22.04", True),
+        ("vllm/vllm-openai:v0.8.5", False),  # it has a transformers, whichever it is
+        ("example.org/some/image:1", False),
+    ],
+)
+def test_what_comes_along_in_an_image(tmp_path: Path, image: str, *, bounded: bool) -> None:
+    """Regression: nothing was said of a transformers that a server brings to a bare image."""
+    file = tmp_path / "Dockerfile"
+    install = "RUN pip install vllm==0.7.3\n" if bounded or "some" in image else ""
+    file.write_text(f"FROM {image}\n{install}RUN pip install peft==0.14.0\n")
+    what = ProgramRequest(
+        requirements=file, gpu="H100", driver="550.90.07", python_version="3.10",
+        platform="linux_x86_64",
+    )  # fmt: skip
+    plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+    told = [name for action in plan.actions for name in action.requirements]
+    assert any(name.startswith("transformers") for name in told) is bounded
