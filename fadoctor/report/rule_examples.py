@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.judging.engine.case_examples import LogExample, log_examples, translated_examples
 from fadoctor.judging.engine.suite import RuleFile, cases_of, is_log, outcome_of
+from fadoctor.judging.explain.told_words import CAUSES
 from fadoctor.model.finding import Outcome
 from fadoctor.report.page import Heading, Item, PageList, Spans, code, spans
 
@@ -21,6 +22,9 @@ _NUMBER = re.compile(r"\[\d{1,3}\]")
 
 MESSAGE_LIMIT = 400
 """Characters of a message that a page shows."""
+
+TELLINGS_SHOWN = 6
+"""Most tellings that a page shows."""
 
 FACTS_SHOWN = 8
 """Most facts of an example that a page shows."""
@@ -57,6 +61,16 @@ def other_messages(examples: tuple[LogExample, ...]) -> Iterator[Block]:
             for each in examples[1:]
         )
     )
+
+
+def tellings(rule: Rule, knowledge: Knowledge) -> Iterator[Block]:
+    """Yield how people tell of it in words of their own."""
+    told = knowledge.tables.get(CAUSES)
+    rows = told.rows if told is not None else ()
+    found = [str(row["telling"]) for row in rows if row["rule"] == rule.id]
+    if found:
+        yield Heading("In people's own words")
+        yield PageList(tuple(Item(spans(text)) for text in found[:TELLINGS_SHOWN]))
 
 
 def wrong_and_right(file: RuleFile) -> Iterator[Block]:

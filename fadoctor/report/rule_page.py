@@ -29,7 +29,7 @@ from fadoctor.report.page import (
     joined,
     spans,
 )
-from fadoctor.report.rule_examples import messages_of, other_messages, wrong_and_right
+from fadoctor.report.rule_examples import messages_of, other_messages, tellings, wrong_and_right
 from fadoctor.report.setting_lines import setting_items
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def build_page(
         Heading("Why"),
         Paragraph(spans(rule.why)),
         *other_messages(messages),
+        *tellings(rule, knowledge),
         *wrong_and_right(file),
         *_conditions(file, linked=linked),
         *_related(rule, files, linked=linked),
