@@ -95,15 +95,22 @@ def rank_causes(
     matcher: Matcher,
     rules: Iterable[Rule],
     tolerant: Callable[[], Tolerant] | None = None,
+    coded: Callable[[Failure], Iterable[tuple[Failure, SymptomMatch]]] | None = None,
 ) -> Ranked:
     """Return the causes that failures show, the most likely first.
 
     Errors come before warnings, then what shows earlier in the log; within one failure, what the
     matcher holds for likelier. What another cause explains becomes its consequence. A warning is
-    only a note where the log ends in an exception about something else.
+    only a note where the log ends in an exception about something else. `coded` yields what a
+    failure shows by the codes of CUDA.
     """
     by_id = {rule.id: rule for rule in rules}
     best = _matched(found, matcher)
+    for place, failure, _ in _different(found) if coded is not None else ():
+        for whole, match in coded(failure):
+            if match.rule_id not in best:
+                calm = _goes_on(whole.line_at(match.start).text)
+                _take(best, _Found(place, match, whole, 1, calm))
     if tolerant is not None:
         is_quiet = all(_is_note(each) for each in best.values())
         known = tolerant if is_quiet else None

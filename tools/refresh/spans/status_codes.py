@@ -55,7 +55,9 @@ _RELA, _RELA_SIZE = 7, 8
 def codes_in(text: str, prefix: str) -> dict[str, int]:
     """Return the codes of a header whose names begin so, with their numbers; success left out."""
     code = _COMMENT.sub(" ", text)
-    entry = re.compile(rf"\b({prefix}\w{{2,80}}){_MACRO}\s{{0,40}}=\s{{0,40}}(0x[0-9A-Fa-f]+|\w{{1,80}})")
+    entry = re.compile(
+        rf"\b({prefix}\w{{2,80}}){_MACRO}\s{{0,40}}=\s{{0,40}}(0x[0-9A-Fa-f]+|\w{{1,80}})"
+    )
     found: dict[str, int] = {}
     for match in _ENUM.finditer(code):
         named = match[2] or _HEAD.match(match[0])[1]  # type: ignore[index]
