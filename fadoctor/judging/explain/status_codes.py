@@ -47,8 +47,9 @@ _NUMBER = compiled(
 )
 # Before a text of CUDA: CUDA error: | Error in cudaMalloc: | GPUassert: | Cuda failure '
 _BEFORE_TEXT = compiled(
-    r"(?i:\bcuda\w{0,40}[^\n]{0,40}?(?:err|fail)|\b(?:err|fail)\w{0,4}[^\n]{0,24}\bcuda\w{2,40}"
-    r"|\bgpuassert|\bTriton Error \[CUDA\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
+    r"(?:(?i:\bcuda)\w{0,40}[^\n]{0,40}?(?i:err|fail)"
+    r"|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bcu(?:da)?[A-Z]\w{2,40}"
+    r"|(?i:\bgpuassert)|\bTriton Error \[CUDA\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
 )
 _OF_NCCL = compiled(r"\b(?i:nccl)[^\n]{0,200}?\b(?i:error)\b[^\n]{0,200}$")
 # if (status != cudaErrorNotReady) | case cudaErrorAssert: | ErrorTypes::
