@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.rule import kept_with
 from fadoctor.sources.logs.messages import Failure
@@ -56,6 +55,20 @@ _OF_NCCL = compiled(r"\b(?i:nccl)[^\n]{0,200}?\b(?i:error)\b[^\n]{0,200}$")
 _IN_CODE = compiled(r"(?:[!=]=|\b(?:case|return|throw|define|except)\b)[^\n]{0,40}$|::$")
 _NO_ANSWER = compiled(r"(?i)undefined|undeclared|not declared|identifier|no member|no attribute")
 _SHORTEST = 9
+# A line that may hold a code: others are not looked at.
+_MAYBE = compiled(
+    r"cudaError[A-Z]|CUDA_ERROR_[A-Z]|_STATUS_[A-Z]|CUFFT_[A-Z]|nccl[A-Z]|(?i:gpuassert)"
+    r"|(?i:cuda)[^\n]{0,80}(?i:err|fail)|(?i:err|fail)[^\n]{0,40}\bcu(?:da)?[A-Z]"
+    r"|(?i:nccl)[^\n]{0,200}(?i:error)|\[CUDA\]"
+)
+# Programs that have nothing of Python's stack, and words of that stack.
+_ELSEWHERE = compiled(
+    r"(?i)\b(?:blender|steam|minecraft|unity|unreal|directx|d3d1[12]|optix|premiere|davinci"
+    r"|hashcat|miner|xmrig|ffmpeg|gromacs|openmm|matlab|games?)\b"
+)
+_OURS = compiled(
+    r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth|site-packages|\.py\b"
+)
 
 
 class Codes:
@@ -109,8 +122,7 @@ class Codes:
 
 
 def _codes_of(knowledge: Knowledge) -> Codes:
-    tables = load_apart(knowledge.tables)
-    return Codes(tables[CODES], tables[MEANINGS])
+    return Codes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
 
 
 def _any(texts: dict[str, str]) -> re.Pattern[str]:
@@ -149,18 +161,16 @@ def code_matches(
     small = failure.text.lower()
     if not any(mark in small for mark in MARKS):
         return
-    codes = Codes.of(knowledge)
     lines, spans, at = [], [], 0
     for line in failure.lines:
         text = line.text
-        lowered = text.lower()
-        if any(mark in lowered for mark in MARKS):
-            text = codes.worded(text)
+        if _MAYBE.search(text):
+            text = Codes.of(knowledge).worded(text)
         if text != line.text:
             spans.append((at, at + len(text)))
         lines.append(msgspec.structs.replace(line, text=text))
         at += len(text) + 1
-    if not spans:
+    if not spans or (_ELSEWHERE.search(small) and not _OURS.search(small)):
         return
     whole = Failure(failure.channel, tuple(lines), failure.joint)
     for match in matcher.match(whole.text):

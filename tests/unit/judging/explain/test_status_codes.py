@@ -9,7 +9,7 @@ import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.status_codes import Codes
-from fadoctor.knowledge.matrix.load import load_apart, load_knowledge
+from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.finding import Severity
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
 
 KNOWLEDGE = load_knowledge()
-TABLES = load_apart(KNOWLEDGE.tables)
+TABLES = KNOWLEDGE.tables
 ROWS = TABLES["status-codes"].rows
 MEANT = {name: row for row in TABLES["status-meanings"].rows for name in cell_words(row["name"])}
 CUDA = [row for row in ROWS if row["family"] == "CUDA" and isinstance(row.get("text"), str)]
@@ -111,6 +111,7 @@ def test_what_is_no_answer_of_a_call_stays(text: str) -> None:
         "tensorflow/compiler/xla/stream_executor/cuda: CUDA_ERROR_INVALID_CONTEXT",
         "jaxlib: XlaRuntimeError: INTERNAL: cuDNN error: CUDNN_STATUS_BAD_PARAM",
         "game.exe crashed while shaders were compiled",
+        "Blender 4.1: CUDA_ERROR_NO_DEVICE while the scene is rendered",
     ],
 )
 def test_other_programs_alone_are_not_explained(text: str) -> None:
