@@ -63,7 +63,7 @@ _MAYBE = compiled(
 )
 # Programs that have nothing of Python's stack, and words of that stack.
 _ELSEWHERE = compiled(
-    r"(?i)\b(?:blender|steam|minecraft|unity|unreal|directx|d3d1[12]|optix|premiere|davinci"
+    r"(?i)\b(?:blender|steam|minecraft|unity|unreal|d3d1[12]|optix|premiere|davinci"
     r"|hashcat|miner|xmrig|ffmpeg|gromacs|openmm|matlab|games?)\b"
 )
 _OURS = compiled(
