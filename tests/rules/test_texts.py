@@ -97,9 +97,9 @@ def cells() -> Iterator[tuple[str, str]]:
 
 
 ALL = [(place, kind, " ".join(text.split("\n"))) for place, kind, text in texts()]
-CELLS = [
-    each for each in dict.fromkeys(cells()) if not each[0].startswith(("log-words.", "names-"))
-]
+OF_OTHERS = ("log-words.", "names-", "status-codes.")
+"""Tables of patterns, and of what other programs say."""
+CELLS = [each for each in dict.fromkeys(cells()) if not each[0].startswith(OF_OTHERS)]
 
 
 PACKAGE = Path(__file__).parents[2] / "fadoctor"

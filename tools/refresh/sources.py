@@ -143,7 +143,9 @@ PACKAGES = tuple(dict.fromkeys((
     "torch", "torchvision", "torchaudio", "triton", "xformers", "vllm", "transformers",
     "unsloth", "bitsandbytes",
     "flash-attn", "flash-attn-4", "accelerate", "peft", "trl", "deepspeed", "kernels",
-    "megatron-core", "nemo_toolkit", "nvidia-cuda-cccl", "nvidia-cuda-cccl-cu12",
+    "megatron-core", "nemo_toolkit", "nvidia-cublas", "nvidia-cuda-cccl", "nvidia-cuda-cccl-cu12",
+    "nvidia-cuda-runtime", "nvidia-cudnn-cu13", "nvidia-cufft", "nvidia-cusolver",
+    "nvidia-cusparse", "nvidia-nccl-cu13",
     *FRAMEWORKS, *HELPERS, *DECLARED,
 )))  # fmt: skip
 """All that is ever looked up."""

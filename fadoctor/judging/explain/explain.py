@@ -28,6 +28,7 @@ from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, voca
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.shown_places import shown_places
+from fadoctor.judging.explain.status_codes import code_matches
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.told_words import told_cause
 from fadoctor.judging.explain.topic import is_on_topic
@@ -45,14 +46,16 @@ from fadoctor.sources.logs.sieve import Sifted, sift
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.engine.scope import Scope
+    from fadoctor.judging.engine.symptoms import SymptomMatch
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.judging.explain.tolerant import Tolerant
     from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.logs.messages import Failure
     from fadoctor.sources.logs.reading import Readable
 
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
@@ -112,11 +115,14 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
         return load_pages(knowledge).tolerant
 
+    def coded(failure: Failure) -> Iterator[tuple[Failure, SymptomMatch]]:
+        return code_matches(failure, matcher, knowledge)
+
     matcher = matcher_of(knowledge).with_facts(given_by(lambda: facts().environment, matrix))
     sifted = sift(read_blocks(stream), matcher.anchors())
     read = [line for region in sifted.regions for line in clean_lines(region)]
     lines = tuple(without_credentials(read))
-    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant)
+    ranked = rank_causes(failures(lines), matcher, knowledge.rules, tolerant, coded)
     return Reading(name, sifted, lines, ranked, facts)
 
 

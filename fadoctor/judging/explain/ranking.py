@@ -100,15 +100,19 @@ def rank_causes(
     matcher: Matcher,
     rules: Iterable[Rule],
     tolerant: Callable[[], Tolerant] | None = None,
+    coded: Callable[[Failure], Iterable[tuple[Failure, SymptomMatch]]] | None = None,
 ) -> Ranked:
     """Return the causes that failures show, the most likely first.
 
     Errors come before warnings, then what shows earlier in the log; within one failure, what the
     matcher holds for likelier. What another cause explains becomes its consequence. A warning is
-    only a note where the log ends in an exception about something else.
+    only a note where the log ends in an exception about something else. `coded` yields what a
+    failure shows by the codes of CUDA.
     """
     by_id = {rule.id: rule for rule in rules}
     best = _matched(found, matcher)
+    if coded is not None:
+        _take_coded(best, found, coded, by_id)
     if tolerant is not None:
         is_quiet = all(_is_note(each) for each in best.values())
         known = tolerant if is_quiet else None
@@ -140,6 +144,35 @@ def _matched(found: list[Failure], matcher: Matcher) -> dict[str, _Found]:
         told = [(match, False) for match in matcher.match(retold.text, retyped=True)]
         _take_all(best, told, retold, found)
     return best
+
+
+def _take_coded(
+    best: dict[str, _Found],
+    found: list[Failure],
+    coded: Callable[[Failure], Iterable[tuple[Failure, SymptomMatch]]],
+    by_id: dict[str, Rule],
+) -> None:
+    """Take what codes show in lines that no wording explains as they are.
+
+    What a code means in general is not said beside the cause that explains it.
+    """
+    shown = {
+        each.failure.line_at(each.match.start).number
+        for each in best.values()
+        if not _is_note(each)
+    }
+    new: dict[str, _Found] = {}
+    for place, failure, _ in _different(found):
+        for whole, match in coded(failure):
+            line = whole.line_at(match.start)
+            if match.rule_id not in best and line.number not in shown:
+                _take(new, _Found(place, match, whole, 1, _goes_on(line.text)))
+    known = best.keys() | new.keys()
+    best |= {
+        name: each
+        for name, each in new.items()
+        if not (_is_note(each) and known.intersection(by_id[name].explained_by))
+    }
 
 
 def _is_note(found: _Found) -> bool:

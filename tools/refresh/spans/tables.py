@@ -17,6 +17,7 @@ from tools.refresh.spans import (
     models,
     options,
     pythons,
+    status_codes,
     thrust,
     trainers,
 )
@@ -194,6 +195,22 @@ def _of_thrust(index: Index, unread: list[str]) -> Rows:
     return {thrust.TABLE: thrust.include_rows(had)} if had else {}
 
 
+def _of_status_codes(index: Index, unread: list[str]) -> Rows:
+    had: dict[str, dict[str, int]] = {}
+    texts: dict[str, str] = {}
+    for library in status_codes.LIBRARIES:
+        releases = index.releases(library.package)
+        wheels = releases[max(releases)].wheels("x86_64") if releases else []
+        read = partial(status_codes.read_codes, library)
+        if (codes := _read(index, wheels, read, unread)) is None:
+            unread.append(f"{library.package}: no codes")
+            return {}
+        had[library.family] = codes
+        if not texts:
+            texts = _read(index, wheels, status_codes.read_texts, unread) or {}
+    return {status_codes.TABLE: status_codes.code_rows(had, texts)} if texts else {}
+
+
 def _thrust_in(index: Index, wheel: File) -> dict[str, frozenset[str]]:
     sources = WheelSources(index.transport, wheel)
     paths = {path: header for path in sources.marks if (header := thrust.header_of(path))}
@@ -237,6 +254,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     header_names.NEW: _of_torch_names,
     constructors.TABLE: _of_constructors,
     pythons.TABLE: _of_pythons,
+    status_codes.TABLE: _of_status_codes,
     thrust.TABLE: _of_thrust,
     trainers.METHODS: _of_trainers,
     trainers.NAMES: _of_trainers,

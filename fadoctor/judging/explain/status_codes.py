@@ -1,0 +1,178 @@
+"""What rules say of a code that CUDA or one of its libraries answers, in whichever form it is told.
+
+cudaErrorNoDevice, CUDA_ERROR_NO_DEVICE, "CUDA failure 100" and the text of that code are one code:
+its line is read again as CUDA itself words it, with the name behind.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.model.rule import kept_with
+from fadoctor.sources.logs.messages import Failure
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
+    from fadoctor.model.rule import Knowledge, Table
+
+CODES, MEANINGS = "status-codes", "status-meanings"
+
+CUDA, NCCL = "CUDA", "NCCL"
+"""The families whose texts are read, too."""
+
+MARKS = ("cuda", "_status_", "cufft_", "nccl", "gpuassert")
+"""A text with a code has one of them, in small letters."""
+
+_LEAD = (
+    r"(?:(?i:\b(?:cuda|cudnn|cublas|cufft|cusolver|cusparse|nccl)(?: (?:runtime|driver))? error)"
+    r"[:,]? ?)?"
+)
+# cudaErrorNoDevice | CUDA_ERROR_NO_DEVICE | cuDNN error: CUDNN_STATUS_BAD_PARAM | ncclSystemError
+_NAME = compiled(
+    _LEAD + r"(?<!\w)(cudaError[A-Z]\w{2,60}|CUDA_ERROR_[A-Z]\w{2,60}|CUFFT_[A-Z]\w{3,40}"
+    r"|CU(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_[A-Z]\w{3,80}|nccl[A-Z]\w{4,40})(?!\w)"
+)
+# cuda runtime error (98) : | CUDA failure 98: | CUDA driver error 100 | Cuda error: 700[
+_NUMBER = compiled(
+    r"\b(?i:cuda(?: (?:runtime|driver))? (?:error|failure))(?: code)?[ :=]{0,3}\(?(\d{1,3})"
+    r"(?![\w.])\)?[ :]{0,3}"
+)
+# Before a text of CUDA: CUDA error: | Error in cudaMalloc: | GPUassert: | Cuda failure '
+_BEFORE_TEXT = compiled(
+    r"(?:(?i:\bcuda)\w{0,40}[^\n]{0,40}?(?i:err|fail)"
+    r"|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bcu(?:da)?[A-Z]\w{2,40}"
+    r"|(?i:\bgpuassert)|\bTriton Error \[CUDA\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
+)
+_OF_NCCL = compiled(r"\b(?i:nccl)[^\n]{0,200}?\b(?i:error)\b[^\n]{0,200}$")
+# if (status != cudaErrorNotReady) | case cudaErrorAssert: | ErrorTypes::
+_IN_CODE = compiled(r"(?:[!=]=|\b(?:case|return|throw|define|except)\b)[^\n]{0,40}$|::$")
+_NO_ANSWER = compiled(r"(?i)undefined|undeclared|not declared|identifier|no member|no attribute")
+_SHORTEST = 9
+# A line that may hold a code: others are not looked at.
+_MAYBE = compiled(
+    r"cudaError[A-Z]|CUDA_ERROR_[A-Z]|_STATUS_[A-Z]|CUFFT_[A-Z]|nccl[A-Z]|(?i:gpuassert)"
+    r"|(?i:cuda)[^\n]{0,80}(?i:err|fail)|(?i:err|fail)[^\n]{0,40}\bcu(?:da)?[A-Z]"
+    r"|(?i:nccl)[^\n]{0,200}(?i:error)|\[CUDA\]"
+)
+# Programs that have nothing of Python's stack, and words of that stack.
+_ELSEWHERE = compiled(
+    r"(?i)\b(?:blender|steam|minecraft|unity|unreal|d3d1[12]|optix|premiere|davinci"
+    r"|hashcat|miner|xmrig|ffmpeg|gromacs|openmm|matlab|games?)\b"
+)
+_OURS = compiled(
+    r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth|site-packages|\.py\b"
+)
+
+
+class Codes:
+    """The codes of the tables: how a line with one reads as CUDA words it."""
+
+    def __init__(self, codes: Table, meanings: Table) -> None:
+        """Take the table of the codes, and that of their meanings."""
+        told = {
+            name: str(row["text"])
+            for row in meanings.rows
+            if isinstance(row.get("text"), str)
+            for name in cell_words(row["name"])
+        }
+        self._names: dict[str, str] = {}
+        self._numbers: dict[str, str] = {}
+        texts: dict[str, dict[str, str]] = {CUDA: {}, NCCL: {}}
+        for row in codes.rows:
+            names, family = cell_words(row["name"]), str(row["family"])
+            text = row["text"] if isinstance(row.get("text"), str) else told.get(names[0], "")
+            for name in names:
+                worded = f"{text} ({names[0]})" if text else name
+                self._names[name] = f"{family} error: {worded}"
+            if family == CUDA:
+                self._numbers[str(row["number"])] = self._names[names[0]]
+            if text and family in texts:
+                texts[family].setdefault(str(text), self._names[names[0]])
+        self._texts = {family: (_any(said), said) for family, said in texts.items()}
+
+    @staticmethod
+    def of(knowledge: Knowledge) -> Codes:
+        """Return the codes of a knowledge base; they are read where a text may hold one."""
+        return kept_with(knowledge, "status codes", _codes_of)
+
+    def worded(self, text: str) -> str:
+        """Return a line with its code as CUDA words it; the line itself where it has none."""
+        for pattern, known in ((_NAME, self._names), (_NUMBER, self._numbers)):
+            for found in pattern.finditer(text):
+                worded = known.get(found[1])
+                if worded is None or _is_no_answer(text, found.start(1)):
+                    continue
+                rest = text[found.end() :]
+                said = worded.partition(": ")[2].rpartition(" (")[0]
+                return f"{text[: found.start()]}{worded}{_without(rest, said)}"
+        for family, (texts, known) in self._texts.items():
+            for found in texts.finditer(text):
+                before = text[: found.start()]
+                is_told = _BEFORE_TEXT if family == CUDA else _OF_NCCL
+                if is_told.search(before) and not _is_no_answer(text, found.start()):
+                    return f"{_lead_of(before)}{known[found[0]]}{text[found.end() :]}"
+        return text
+
+
+def _codes_of(knowledge: Knowledge) -> Codes:
+    return Codes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
+
+
+def _any(texts: dict[str, str]) -> re.Pattern[str]:
+    """Return a pattern of all texts, the longest first."""
+    longest = sorted((each for each in texts if len(each) >= _SHORTEST), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest)))
+
+
+def _is_no_answer(text: str, at: int) -> bool:
+    """Return whether a line is code, or what a compiler says of code, and no call's answer."""
+    return _IN_CODE.search(text, 0, at) is not None or _NO_ANSWER.search(text) is not None
+
+
+def _without(rest: str, said: str) -> str:
+    """Return what stands behind a code, without its text told again."""
+    told = rest.find(said) if said else -1
+    return rest[told + len(said) :] if 0 <= told <= _SHORTEST else f" {rest.lstrip()}".rstrip()
+
+
+_TOLD_LEAD = compiled(
+    r"(?i:\bcuda(?: (?:runtime|driver))? (?:error|failure)|\bgpuassert|\[cuda error\])"
+    r"[:= ]{0,3}['\"]?$"
+)
+
+
+def _lead_of(before: str) -> str:
+    """Return what stands before a text, without the words that announce a code."""
+    found = _TOLD_LEAD.search(before)
+    return before[: found.start()] if found else before
+
+
+def code_matches(
+    failure: Failure, matcher: Matcher, knowledge: Knowledge
+) -> Iterator[tuple[Failure, SymptomMatch]]:
+    """Yield what lines of a failure show, once their codes read as CUDA words them."""
+    small = failure.text.lower()
+    if not any(mark in small for mark in MARKS):
+        return
+    lines, spans, at = [], [], 0
+    for line in failure.lines:
+        text = line.text
+        if _MAYBE.search(text):
+            text = Codes.of(knowledge).worded(text)
+        if text != line.text:
+            spans.append((at, at + len(text)))
+        lines.append(msgspec.structs.replace(line, text=text))
+        at += len(text) + 1
+    if not spans or (_ELSEWHERE.search(small) and not _OURS.search(small)):
+        return
+    whole = Failure(failure.channel, tuple(lines), failure.joint)
+    for match in matcher.match(whole.text):
+        if any(match.start < end and start < match.end for start, end in spans):
+            yield whole, match
