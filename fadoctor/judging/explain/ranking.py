@@ -39,7 +39,7 @@ NARROWEST, WIDEST = 40, 400
 # file or directory | _join_cuda_home | /usr/lib
 _GOES_ON = compiled(r"[a-z/_(]")
 
-# avai|lable: the end of one line and the beginning of the next are one word.
+# The end of one line and the beginning of the next are one word: avail|able.
 _MIDDLE = compiled(r"[a-z][a-z]|[A-Z][A-Z]|_\w|\w_")
 
 _MARKS = str.maketrans({"*": None, "`": None})

@@ -112,7 +112,9 @@ def advice_for(
         if fix is None and finding in left:
             kinds = (*kinds, *_PACKAGES)
             fix = _by_hand(finding, kinds, holds)
-        for step in fix.steps if fix else ():
+        if fix is None:
+            continue
+        for step in fix.steps:
             if step.kind in kinds:
                 _add(found, finding, fix, step)
                 if step.kind is StepKind.INSTALL:

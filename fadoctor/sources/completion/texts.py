@@ -43,7 +43,7 @@ _WINDOWS = compiled(
 )
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
-                  "DLL ", "window 1", "owershell", "owerShell", "ask manager", "ask Manager",
+                  "DLL ", "window 1", "ershell", "erShell", "ask manager", "ask Manager",
                   "Visual", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
 # - [ ] Windows: a box of an issue form that is not checked

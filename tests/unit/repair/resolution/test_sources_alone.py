@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def planned_for(folder: Path, text: str, gpu: str, python: str, platform: str) -> Plan:
     file = folder / "requirements.txt"
     file.write_text(text)
-    driver = None if gpu == "none" else "570.86.15"
+    driver = "" if gpu == "none" else "570.86.15"
     what = ProgramRequest(
         requirements=file, gpu=gpu, driver=driver, python_version=python, platform=platform
     )
