@@ -97,8 +97,8 @@ def cells() -> Iterator[tuple[str, str]]:
 
 
 ALL = [(place, kind, " ".join(text.split("\n"))) for place, kind, text in texts()]
-OF_OTHERS = ("log-words.", "names-", "status-codes.")
-"""Tables of patterns, and of what other programs say."""
+OF_OTHERS = ("log-words.", "names-", "status-codes.", "told-causes.telling")
+"""Tables of patterns, and of what other programs and people say."""
 CELLS = [each for each in dict.fromkeys(cells()) if not each[0].startswith(OF_OTHERS)]
 
 

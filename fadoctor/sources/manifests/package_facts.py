@@ -102,7 +102,8 @@ class Facts:
         if planned.url or is_conda(planned):
             return False
         platform, python = (
-            fact_text(self.host[n], "") for n in ("host.platform", "python.version")
+            fact_text(self.host.get(name, Absent(NOT_YET)), "")
+            for name in ("host.platform", "python.version")
         )
         files = PublishedFiles(self.matrix, platform, str(version_part(python, "minor") or ""))
         return files.come(planned.name, planned.version) is False

@@ -108,6 +108,6 @@ def test_what_is_there_is_not_missing(knowledge: Knowledge, beside: str) -> None
 
 def test_a_row_may_weigh_less_than_its_rule(knowledge: Knowledge) -> None:
     """Several GPUs that hang have more than one cause."""
-    text = TOLD["told"]["gpus-hang-at-the-start"]
+    text = telling(knowledge, "gpus-hang-at-the-start")
     report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
     assert report.findings[0].severity is Severity.WARNING
