@@ -30,6 +30,7 @@ _SURE = tuple(
         r"could not build wheels for ",
         r"failed to build installable wheels for some pyproject\.toml based projects \(",
         r"failed to (?:download and )?build:? [`'\"]?",
+        r"failed to build:? [`'\"]?(?:git\+)?[a-z]{2,8}://[^\s'\"`]{1,200}/",
         r"building (?:wheel|editable) for ",
         r"building wheels for collected packages: ",
         r"running setup\.py (?:install|clean|bdist_wheel|develop) for ",
@@ -56,7 +57,7 @@ _TYPED = compiled(
 _SENTENCE = compiled(r"(?<=\w[.!?])\s{1,4}(?=\S)")
 _NONE = compiled(
     r"(?:the|an?|wheels?|from|one|some|it|this|pip|uv|torch(?:vision|audio)?|ninja|"
-    r"packaging|setuptools|cuda|cmake|.{0,60}-txt)"
+    r"packaging|setuptools|cuda|cmake|file|git|https?|.{0,60}-txt)"
 )
 
 
