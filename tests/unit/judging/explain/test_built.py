@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     [
         (["pip install xformers", "ERROR: Failed building wheel for flash_attn"], "flash-attn"),
         (["  x Failed to build `causal-conv1d==1.5.0`"], "causal-conv1d"),
+        (["ERROR: Failed to build 'file:///home/u/w/SageAttention' when"], "sageattention"),
+        (["ERROR: Failed to build 'git+https://github.com/o/apex' when"], "apex"),
         (["uv pip install --no-build-isolation Flash-Attn"], "flash-attn"),
         (["pip install torch", "pip install 'mamba-ssm[causal]'"], "mamba-ssm"),
         (["File /tmp/pip-install-ab12cd/apex_0123456789abcdef0123456789abcdef/setup.py"], "apex"),
