@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from tools.refresh.spans.span import Span, spans
+from tools.refresh.spans.span import Span, cells, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -118,14 +118,8 @@ def name_rows(what: Names, had: Mapping[Version, frozenset[str]]) -> list[str]:
 
 
 def _row(what: Names, span: Span, newest: Version) -> str:
-    cells = [f"package: {what.package}", f"kind: {what.kind}", f"name: {' '.join(span.names)}"]
-    cells += [f"first: {span.first}"] if span.first is not None else []
-    if span.last is None:
-        releases = f">={span.first},<{_end(what, span.first or newest, newest)}"
-    else:
-        cells += [f"last: {span.last}", f"gone: {span.gone}"]
-        releases = f"=={span.last}"
-    return f'  - {{{", ".join(cells)}, releases: "{releases}"}}\n'
+    names = f"package: {what.package}, kind: {what.kind}, name: {' '.join(span.names)}"
+    return f"  - {{{names}, {cells(span, _end(what, span.first or newest, newest))}}}\n"
 
 
 def _end(what: Names, first: Version, newest: Version) -> str:

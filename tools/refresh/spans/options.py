@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from packaging.version import Version
 
-from tools.refresh.spans.span import Span, spans
+from tools.refresh.spans.span import Span, cells, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -114,11 +114,4 @@ def option_rows(server: Server, had: Mapping[Version, frozenset[str]]) -> list[s
 
 
 def _row(server: str, span: Span, end: str) -> str:
-    cells = [f"server: {server}", f"option: {' '.join(span.names)}"]
-    cells += [f"first: {span.first}"] if span.first is not None else []
-    if span.last is None:
-        releases = f">={span.first},<{end}"
-    else:
-        cells += [f"last: {span.last}", f"gone: {span.gone}"]
-        releases = f"=={span.last}"
-    return f'  - {{{", ".join(cells)}, releases: "{releases}"}}\n'
+    return f"  - {{server: {server}, option: {' '.join(span.names)}, {cells(span, end)}}}\n"

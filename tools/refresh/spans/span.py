@@ -45,3 +45,17 @@ def spans(had: Mapping[Version, frozenset[str]]) -> list[Span]:
         )
         for (first, last), names in sorted(groups.items())
     ]
+
+
+def cells(span: Span, end: str) -> str:
+    """Return the cells of a row: when its names came and went, and what an installer is asked for.
+
+    ``end``: the release from which on one is not asked for.
+    """
+    found = [f"first: {span.first}"] if span.first is not None else []
+    if span.last is None:
+        releases = f">={span.first},<{end}"
+    else:
+        found += [f"last: {span.last}", f"gone: {span.gone}"]
+        releases = f"=={span.last}"
+    return ", ".join([*found, f'releases: "{releases}"'])
