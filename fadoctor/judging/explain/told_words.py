@@ -18,6 +18,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import rules_by_id
 from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,6 +94,8 @@ class _Row(msgspec.Struct, frozen=True):
 class _Text:
     """A text as sentences in small letters, and which ideas stand in them.
 
+    Chinese counts as simplified, in texts and in patterns: people write either script.
+
     An ASCII pattern that knows no upper case knows it of Cyrillic and of accents nevertheless.
     """
 
@@ -103,7 +106,8 @@ class _Text:
         reported: frozenset[int],
     ) -> None:
         self._lines, self._words, self._reported = lines, words, reported
-        self._whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines).lower()
+        whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
+        self._whole = simplified(whole.lower())
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -111,7 +115,7 @@ class _Text:
     def holds(self, idea: str) -> bool:
         """Return whether an idea stands anywhere."""
         if idea not in self._held:
-            self._held[idea] = _idea(self._words[idea]).search(self._whole) is not None
+            self._held[idea] = self._pattern(idea).search(self._whole) is not None
         return self._held[idea]
 
     def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
@@ -127,13 +131,18 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            self._sentences[others] = tuple((line, text.lower()) for line, text in found)
+            self._sentences[others] = tuple(
+                (line, simplified(text.lower())) for line, text in found
+            )
         if (idea, others) not in self._places:
-            pattern = _idea(self._words[idea])
+            pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
                 at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
             )
         return self._places[idea, others]
+
+    def _pattern(self, idea: str) -> re.Pattern[str]:
+        return _idea(simplified(self._words[idea]))
 
 
 def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
