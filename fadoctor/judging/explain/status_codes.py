@@ -71,7 +71,7 @@ _OURS = compiled(
 )
 
 
-class Codes:
+class StatusCodes:
     """The codes of the tables: how a line with one reads as CUDA words it."""
 
     def __init__(self, codes: Table, meanings: Table) -> None:
@@ -98,7 +98,7 @@ class Codes:
         self._texts = {family: (_any(said), said) for family, said in texts.items()}
 
     @staticmethod
-    def of(knowledge: Knowledge) -> Codes:
+    def of(knowledge: Knowledge) -> StatusCodes:
         """Return the codes of a knowledge base; they are read where a text may hold one."""
         return kept_with(knowledge, "status codes", _codes_of)
 
@@ -121,8 +121,8 @@ class Codes:
         return text
 
 
-def _codes_of(knowledge: Knowledge) -> Codes:
-    return Codes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
+def _codes_of(knowledge: Knowledge) -> StatusCodes:
+    return StatusCodes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
 
 
 def _any(texts: dict[str, str]) -> re.Pattern[str]:
@@ -165,7 +165,7 @@ def code_matches(
     for line in failure.lines:
         text = line.text
         if _MAYBE.search(text):
-            text = Codes.of(knowledge).worded(text)
+            text = StatusCodes.of(knowledge).worded(text)
         if text != line.text:
             spans.append((at, at + len(text)))
         lines.append(msgspec.structs.replace(line, text=text))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.status_codes import Codes
+from fadoctor.judging.explain.status_codes import StatusCodes
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.finding import Severity
@@ -42,8 +42,8 @@ OF_NAME = (
 )
 
 
-def codes() -> Codes:
-    return Codes.of(KNOWLEDGE)
+def codes() -> StatusCodes:
+    return StatusCodes.of(KNOWLEDGE)
 
 
 def explained(text: str) -> tuple[Finding, ...]:
