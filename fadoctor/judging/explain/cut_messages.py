@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.words import NEGATIONS, STATES, is_alike
+from fadoctor.judging.explain.words import (
+    NEGATIONS,
+    STATES,
+    is_alike,
+    is_exception,
+    is_state,
+)
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -67,7 +73,7 @@ class CutMessages:
             for at in range(len(texts) - FEWEST + 1):
                 run = texts[at : at + FEWEST]
                 self._within[run].append((number, at))
-                if at == 0 or (at == 1 and _is_exception(texts[0])):
+                if at == 0 or (at == 1 and is_exception(texts[0])):
                     self._starts[run].append((number, at))
 
     def completed(self, text: str, words: tuple[Word, ...]) -> Iterator[Completed]:
@@ -78,9 +84,11 @@ class CutMessages:
         for first in range(len(texts) - FEWEST + 1):
             begun = texts[first:]
             for number, at in self._starts.get(begun[:FEWEST], ()):
-                if (end := self._rest(number, at, begun)) is not None:
-                    whole = text[: words[-1].end] + end
-                    yield Completed(self._wordings[number].rule, whole, self._share(number, begun))
+                share = self._share(number, begun)
+                if share < 1_000 * SHARE or (end := self._rest(number, at, begun)) is None:
+                    continue
+                whole = text[: words[-1].end] + end
+                yield Completed(self._wordings[number].rule, whole, share)
 
     def _rest(self, number: int, at: int, begun: tuple[str, ...]) -> str | None:
         """Return the end of a message of which a line has the beginning; None where it has not."""
@@ -92,9 +100,8 @@ class CutMessages:
         if varies.intersection(lost) or any(mine[place].text in STATES for place in lost):
             return None
         end = wording.text[mine[lost[0] - 1].end :]
-        if _VARIES.search(end) or self._share(number, begun) < 1_000 * SHARE:
-            return None
-        return end if self._is_of_one_rule(wording.rule, begun) else None
+        is_sure = not _VARIES.search(end) and self._is_of_one_rule(wording.rule, begun)
+        return end if is_sure else None
 
     def _share(self, number: int, begun: tuple[str, ...]) -> int:
         mine = dict.fromkeys(word.text for word in self._words[number])
@@ -117,11 +124,4 @@ def _agrees(mine: tuple[Word, ...], at: int, begun: tuple[str, ...]) -> bool:
 
 
 def _complains(words: tuple[str, ...]) -> bool:
-    return any(
-        word in NEGATIONS or word in STATES or word in _COMPLAINS or _is_exception(word)
-        for word in words
-    )
-
-
-def _is_exception(word: str) -> bool:
-    return word.endswith(("error", "exception"))
+    return any(word in NEGATIONS or word in _COMPLAINS or is_state(word) for word in words)

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.explain.cut_messages import CutMessages
-from fadoctor.judging.explain.words import NEGATIONS, STATES, Word, is_alike, words_in
+from fadoctor.judging.explain.words import (
+    NEGATIONS,
+    Word,
+    is_alike,
+    is_exception,
+    is_state,
+    words_in,
+)
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -173,7 +180,7 @@ class Tolerant:
         if not is_near and (weight < ENOUGH * self._totals[number] or len(lost) > LOST):
             return None
         if not (is_near and _is_exception_alone(lost, mine)) and any(
-            _is_state(mine[place].text) or place in wording.names for place in lost
+            is_state(mine[place].text) or place in wording.names for place in lost
         ):
             return None
         if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
@@ -193,12 +200,7 @@ def _is_variable_elsewhere(meant: str, word: Word, text: str, other: Word) -> bo
 
 def _is_exception_alone(lost: list[int], mine: tuple[Word, ...]) -> bool:
     """Return whether a whole message is there without the exception in front, as titles tell it."""
-    return lost == [0] and mine[0].text.endswith(("error", "exception"))
-
-
-def _is_state(word: str) -> bool:
-    """Return whether a word says that something went wrong: failed, ImportError."""
-    return word in STATES or word.endswith(("error", "exception"))
+    return lost == [0] and is_exception(mine[0].text)
 
 
 def _aligned(

@@ -53,6 +53,16 @@ def plain_words(text: str) -> Iterator[str]:
         yield found[0].lower()
 
 
+def is_exception(word: str) -> bool:
+    """Return whether a word names an exception: ImportError."""
+    return word.endswith((_ANY_ERROR, "exception"))
+
+
+def is_state(word: str) -> bool:
+    """Return whether a word says that something went wrong: failed, ImportError."""
+    return word in STATES or is_exception(word)
+
+
 def is_alike(one: str, other: str) -> bool:
     """Return whether two words differ by no more than one typing error; short ones not at all.
 
