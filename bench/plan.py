@@ -1,13 +1,13 @@
 """Time planning beyond `check`, and how it grows with the matrix.
 
-Usage: python bench/plan.py [--runs N]
+Usage: python bench/plan.py [--runs N] [--copies N]
 
 Least processor times of repeated runs in this process, after one warm-up, for each golden
 environment: making the plan, less the diagnosis that `check` does anyway. Then plans from an empty
 environment, which have everything to choose from. Then the releases of torch, and with them the
-files of flash-attn, are repeated under new version numbers. Beside the times are the partial
-states that the searches look at, those of explanations included; a test holds their bar
-(tests/unit/repair/plan/test_fewer_states.py).
+files of flash-attn, are repeated under new version numbers, up to `--copies` times. Beside the
+times are the partial states that the searches look at, those of explanations included; a test holds
+their bar (tests/unit/repair/plan/test_fewer_states.py).
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def main() -> int:
     """Print the table, and whether the bar is met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--copies", type=int, default=max(COPIES))
+    asked = parser.parse_args()
+    runs = asked.runs
     gc.set_threshold(RARELY)  # as the program does
     knowledge = load_knowledge()
     worst = 0.0
@@ -83,7 +85,7 @@ def main() -> int:
             print(f"{name + words:58} {spent * 1000:15.1f} {states:7}  {told}")
     slowest = from_nothing(knowledge, runs)
     print("\nlinux-5090-torch26, torch and flash-attn in several copies")
-    for copies in COPIES:
+    for copies in (count for count in COPIES if count <= asked.copies):
         tables = {name: grown(table, copies) for name, table in knowledge.tables.items()}
         more = msgspec.structs.replace(knowledge, tables=tables)
         every = {name: grown(table, copies) for name, table in load_apart(tables).items()}

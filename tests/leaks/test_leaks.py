@@ -41,7 +41,7 @@ OF_CREDENTIALS = {
 
 
 ALL, A_FEW = "all", "one of each kind"
-MANY = (A_FEW, pytest.param(ALL, marks=pytest.mark.long))
+MANY = (A_FEW, pytest.param(ALL, marks=pytest.mark.weekly))
 """How many plants go through a command."""
 
 

@@ -16,6 +16,7 @@ RELEASES = ("0.10.5", "0.13.0", "0.14.1", "0.17.2")
 
 
 @pytest.mark.network
+@pytest.mark.weekly
 @pytest.mark.slow
 def test_caches_of_released_kernels_are_read_as_they_are(tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "tools.compare_caches", "--cache", str(tmp_path)]

@@ -53,6 +53,7 @@ def test_stacks_name_each_package_once_and_exactly() -> None:
 
 
 @pytest.mark.network
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_a_pair_that_breaks_and_a_pair_that_does_not(tmp_path: Path) -> None:
     pytest.importorskip("torch")

@@ -13,6 +13,7 @@ PAIRS = ("5.12.1/0.14.1", "5.12.1/0.15.2", "5.22.2/0.17.2")
 
 
 @pytest.mark.network
+@pytest.mark.weekly
 @pytest.mark.slow
 @pytest.mark.torch
 def test_what_check_says_of_pairs_is_what_their_import_does(tmp_path: Path) -> None:
