@@ -178,6 +178,11 @@ def _shown(scope: Scope, log: tuple[str, ...]) -> tuple[str, ...]:
     return at_work or named_frameworks(log, scope.matrix) or of_hub
 
 
+def is_marked_tried(fix: Fix) -> bool:
+    """Return whether a fix says that the log shows it as tried."""
+    return any(step.kind is StepKind.ADVICE and step.text == _TRIED for step in fix.steps)
+
+
 def _marked(fix: Fix, text: str) -> Fix:
     said = Step(StepKind.ADVICE, text)
     return msgspec.structs.replace(fix, steps=(*fix.steps, said))

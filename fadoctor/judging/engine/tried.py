@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fix import StepKind
@@ -41,6 +41,24 @@ _PROMPT = compiled(
     r"^\s{0,8}(?:\([^()\n]{1,60}\) ?)?(?:PS )?"
     r"(?:[\w.@~-]{0,40}:?[\w/~.-]{0,60}[$#] ?|[A-Za-z]:\\[^>\n]{0,200}> ?|[!%>`] ?|RUN )?"
 )
+_SENTENCE = compiled(r"(?<=[.!?]) (?=[A-Z\"'`(])|(?<=[.!?])  |(?<=[\u3002\uff01\uff1f])")
+# Should I use --x? | can one run it with something like --x | is there a --x
+_ASKS = compiled(
+    r"(?i)\b(?:(?:can|could|should|may|must|do|would) (?:i|one|we|you|it|this)|is there"
+    r"|something like|how (?:can|do|to)|what (?:about|if))\b|\?\W{0,3}$"
+    r"|\u53ef\u4ee5\u7528|\u662f\u5426|\uff1f"
+)
+# I ran | already set | after installing | (tried) | [x] | 试过 | попробовал
+_DONE = compiled(
+    r"(?i)\b(?:i|we|have|had|already|also|just|then|after|tried|ran|did|done|with|even|using)\b"
+    r"|n'?t (?:help|work|change|fix|solve)|\[x\]|no (?:effect|difference|help|change)|^\s{0,8}\d\. "
+    r"|\u8bd5|\u8a66|\u5df2|\u8fc7|\u904e|\u7528\u4e86|\b\u043f\u0440\u043e\u0431|\b\u043f\u043e\u043f\u0440\u043e\u0431|\b\u0432\u044b\u043f\u043e\u043b\u043d|\b\u0443\u0436\u0435\b"
+    r"|\u8a66\u3057|\u5b9f\u884c|\bversucht|\bschon\b|\bd\u00e9j\u00e0\b|\bya\b|\bj\u00e1\b"
+)
+_CHAIN = compiled(r" ?(?:&&|;|\|\|?) ?")
+_PIP = compiled(r"\S*(?:python\S* (?:-s )?-m )?(?:uv )?\bpip3?(?= (?:un)?install)")
+_FOREIGN = compiled(r"[^\x00-\x7f]{1,400}")
+_JOINED = compiled(r"-[a-zA-Z]{2,4}")
 _FORCE = "--force-reinstall"
 MISFITS = "torch-abi"
 """The area of the rules about files that are there, and do not fit."""
@@ -64,13 +82,20 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     if fix is not None and not does:
         return _is_typed(fix, lines)
-    return bool(does) and all(_is_done(step, _said(lines)) for step in does)
+    return bool(does) and all(
+        _is_run(step.text, _typed(lines))
+        if step.kind is StepKind.SYSTEM
+        else _is_done(step, _said(lines))
+        for step in does
+    )
 
 
 # Each fix of a finding asks for the same lines.
 @lru_cache(maxsize=4)
 def _own(log: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(line for line in log if not _ADVISED.search(line))
+    """Return the sentences of a log that neither advise something nor ask whether to do it."""
+    sentences = chain.from_iterable(map(_SENTENCE.split, log))
+    return tuple(each for each in sentences if not _ADVISED.search(each) and not _ASKS.search(each))
 
 
 @lru_cache(maxsize=4)
@@ -78,16 +103,52 @@ def _said(log: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(plainly(line) for line in _own(log) if not _COMMENTED.match(line))
 
 
+class _Typed(NamedTuple):
+    """A line that may have been typed."""
+
+    begins: str
+    """Its first word; empty where somebody says that it was run, which may stand anywhere."""
+    words: frozenset[str]
+
+
 @lru_cache(maxsize=4)
-def _typed(log: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(plainly(_PROMPT.sub("", line)).strip() for line in _own(log))
+def _typed(log: tuple[str, ...]) -> tuple[_Typed, ...]:
+    typed = []
+    for line in _own(log):
+        words = _listed(_PROMPT.sub("", line))
+        if words:
+            begins = "" if _DONE.search(line) else words[0]
+            typed.append(_Typed(begins, frozenset(words)))
+    return tuple(typed)
 
 
 def _is_typed(fix: Fix, log: tuple[str, ...]) -> bool:
-    """Return whether a log holds, as typed lines, all commands that the words of a fix quote."""
+    """Return whether a log holds, as typed, all commands that the words of a fix quote."""
     quoted = [found for step in fix.steps for found in _QUOTED.findall(step.text)]
-    commands = [plainly(each).strip() for each in quoted if _CHANGES.match(each)]
-    return bool(commands) and all(command in _typed(log) for command in commands)
+    commands = [each for each in quoted if _CHANGES.match(each)]
+    return bool(commands) and all(_is_run(command, _typed(log)) for command in commands)
+
+
+def _is_run(text: str, typed: Sequence[_Typed]) -> bool:
+    """Return whether each command of a line was run, with whatever else its user gave it."""
+    commands = [words for part in _CHAIN.split(text) if (words := _listed(part))]
+    return all(
+        len(words) > 1
+        and any(line.begins in ("", words[0]) and line.words.issuperset(words) for line in typed)
+        for words in commands
+    )
+
+
+def _listed(command: str) -> list[str]:
+    """Return the words of a command, whatever starts pip, names the user, or makes it root's."""
+    words = []
+    for word in _PIP.sub("pip", _FOREIGN.sub(" ", plainly(command))).split():
+        plain = word.strip("`\"'.,;:()")
+        if _JOINED.fullmatch(plain):
+            words += [f"-{letter}" for letter in plain[1:]]
+        elif plain and plain != "sudo" and plain[0] != "$":
+            words.append(plain)
+    return words
 
 
 def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:
@@ -174,5 +235,5 @@ def _unlabelled(text: str) -> str:
 def _stands(text: str, said: Sequence[str]) -> bool:
     """Return whether a setting or requirement stands in one of some lines, as a whole."""
     wanted = plainly(text)
-    pattern = re.compile(rf"(?a)(?:(?<![\w.-])|(?<=torch_)){re.escape(wanted)}(?![\w.+-])")
+    pattern = re.compile(rf"(?a)(?:(?<![\w.-])|(?<=torch_)){re.escape(wanted)}(?![\w+-]|\.\w)")
     return any(wanted in line and pattern.search(line) is not None for line in said)

@@ -19,6 +19,7 @@ from fadoctor.judging.explain.built import built_in, of_what_is_built
 from fadoctor.judging.explain.call_sites import broke_at
 from fadoctor.judging.explain.complaints import complaining, complaints
 from fadoctor.judging.explain.contradicted import without_contradicted
+from fadoctor.judging.explain.done_already import without_done
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.labels import label_in
 from fadoctor.judging.explain.notes import notes_on
@@ -166,6 +167,7 @@ def explain(
         fixes = chosen.select(finding.fixes, scope_of(each.cause, around))
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
         checks += [check] if check else []
+    findings = without_done(findings)
     notes += chosen.notes
     if not findings and judged is None and (alone := _facts_alone(reading, knowledge)):
         notes.append(alone)

@@ -123,3 +123,35 @@ def test_a_broken_file_is_installed_again() -> None:
 def test_a_command_in_words_that_was_typed(said: str, line: str, *, is_known: bool) -> None:
     fix = _fix(Step(StepKind.ADVICE, said))
     assert is_tried(BARE, fix, [line]) is is_known
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "is_known"),
+    [
+        ("sudo usermod -a -G render $USER", "I ran usermod -aG render alex, no change", True),
+        ("sudo usermod -a -G render $USER", "alex@box:~$ sudo usermod -aG render alex", True),
+        (
+            "pip install -U a",
+            "C:\\x> .\\python_embeded\\python.exe -s -m pip install -U a",
+            True,
+        ),
+        (
+            "pip install -U a",
+            "\u5df2\u7ecf\u8bd5\u8fc7pip install -U a\uff0c\u6ca1\u6709\u7528",
+            True,
+        ),
+        ("pip install -U a", "Already tried `pip install --no-deps -U a`.", True),
+        ("pip install -U a", "A release is out. Should I use pip install -U a then?", False),
+        ("pip install -U a", "pip install -U ab", False),
+        ("wsl --update && wsl --shutdown", "PS C:\\> wsl --update", False),
+    ],
+)
+def test_a_command_that_was_run(command: str, line: str, *, is_known: bool) -> None:
+    """What a person ran was proposed first all the same, where no package was installed by it."""
+    assert is_tried(BARE, _fix(Step(StepKind.SYSTEM, command)), [line]) is is_known
+
+
+def test_what_somebody_asks_about_was_not_tried() -> None:
+    fix = _fix(Step(StepKind.SETTING, "x: --full --no-half"))
+    assert is_tried(BARE, fix, ["I gave it --full --no-half."])
+    assert not is_tried(BARE, fix, ["Can one run this with something like --full --no-half?"])
