@@ -14,7 +14,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printab
 from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH, XFORMERS
 from fadoctor.sources.manifests.combine import CONDA_FIRST
 from fadoctor.sources.manifests.lock_graph import needs_on
-from fadoctor.sources.manifests.planned_torch import is_conda, torch_facts
+from fadoctor.sources.manifests.planned_torch import is_conda, is_of_an_index, torch_facts
 from fadoctor.sources.manifests.requirement_text import file_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class Facts:
         facts |= self._file(package, planned)
         if package == XFORMERS and self._is_compiled(planned):
             facts["xformers.extension"] = Unknown("it is compiled, with what is there", BY_SOURCES)
+        if package == XFORMERS and not planned.url and is_of_an_index(planned, self.combined):
+            # The index has the same release for its own CUDA, and does not always label it.
+            facts["xformers.direct_url"] = Unknown("its file may be that of the index", source)
         if package == FLASH_ATTN:
             facts |= _label(version, facts, source)
         facts[f"{package}.requires"] = self._requires(package, planned, facts)

@@ -64,6 +64,13 @@ def _label_of(torch: Planned, combined: Combined) -> str:
     return next(named, "")
 
 
+def is_of_an_index(package: Planned, combined: Combined) -> bool:
+    """Return whether a package may come from an index with builds of torch, as from PyPI."""
+    indexes = [package.index] if package.index else [each.value for each in combined.indexes]
+    own = (each for each in indexes if not serves_others(each))
+    return any(_build_of_index(each).startswith("cu") for each in own)
+
+
 def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
     indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
     builds = [_build_of_index(index) for index in indexes if not serves_others(index)]

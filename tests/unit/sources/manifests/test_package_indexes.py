@@ -44,3 +44,14 @@ def test_an_index_for_rocm_may_bring_its_torch(tmp_path: Path) -> None:
     index = "--extra-index-url https://wheels.vllm.ai/rocm/0.14.0/rocm700\n"
     found = planned(tmp_path, f"{index}torch==2.10.0\n")
     assert value(found, "torch.build") == "rocm"
+
+
+@pytest.mark.parametrize("option", ["--index-url", "--extra-index-url"])
+def test_xformers_of_an_index_of_torch_is_not_that_of_pypi(option: str, tmp_path: Path) -> None:
+    """A torch for CUDA 11.8 and its xformers of the same index were told to be unfit."""
+    index = f"{option} https://download.pytorch.org/whl/cu118\n"
+    found = planned(tmp_path, f"{index}torch==2.2.1\nxformers==0.0.25\n")
+    assert isinstance(found.facts["xformers.direct_url"], Unknown)
+    assert (
+        value(planned(tmp_path, "torch==2.2.1\nxformers==0.0.25\n"), "xformers.direct_url") is None
+    )
