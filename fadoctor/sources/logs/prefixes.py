@@ -66,9 +66,17 @@ _FORMS = (
     ("[", r"\[" + _LEVEL + r"\] "),
     (_LEVELS, _LEVEL + r":[\w.]{1,80}:"),
     # #12 34.56 text (docker build) | web-1  | text (docker compose) | ##[error]text
-    ("#", r"#\d{1,3} \d{1,6}\.\d{1,3} "),
+    ("#", r"#\d{1,3} \d{1,6}\.\d{1,3}(?: |$)"),
     (ascii_lowercase, r"(?P<channel>[a-z][\w.-]{0,60}-\d{1,3}) {1,30}\| "),
     ("#", r"##\[(?:error|warning|debug)\]"),
+    # 2.510 text | 34.56 text | 515.6 text (docker build), but no 22.04 LTS and no 23.65 GiB
+    (
+        digits,
+        (
+            r"(?:\d\.\d{3}|\d\d\.(?!04|10)\d\d|\d{3,5}\.\d)"
+            r"(?:$| (?! ?(?:[KMGT]i?B\b|%|s\b|sec|ms\b|it/s|min|tok|FPS|fps)))"
+        ),
+    ),
     # > text (markdown)
     (">", r"> "),
     # │ ❱ 42 │   text   │ (rich) and │ text (uv)
