@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ _OF_UV = compiled(
 # uv's environments have no pip of their own
 _RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
+_SLASHES = "\\/"
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
@@ -102,6 +104,22 @@ def uv_options(lines: Sequence[str]) -> str | None:
         return "--system"
     written = f'"{folder}"' if " " in folder else folder
     return "" if folder == _OWN_OF_UV else f"--python {written}"
+
+
+def uv_python(lines: Sequence[str], system: object) -> str:
+    """Return how the Python of the environment is started that uv used, "" where it is not shown.
+
+    `system`: the fact that names the operating system.
+    """
+    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
+    folder = found.pop() if len(found) == 1 else ""
+    if not re.fullmatch(_FOLDER, folder) or folder in _OF_SYSTEM:
+        return ""
+    on_windows = "\\" in folder or (isinstance(system, Known) and system.value == "windows")
+    path = (
+        rf"{folder.rstrip(_SLASHES)}\Scripts\python.exe" if on_windows else f"{folder}/bin/python"
+    )
+    return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
 
 
 def is_of_uv(lines: Iterable[str]) -> bool:
