@@ -55,6 +55,9 @@ _UNIX = compiled(
     r"/lib/python3\.\d{1,2}/site-packages/"
 )
 _UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
+_OF_VENVS = compiled(r"/\.?(?:virtual|v)envs/[\w.-]{1,60}$")
+# .../site-packages/pdm/installers/manager.py: the Python of a tool is not the project's
+_OF_A_TOOL = compiled(r"[\\/]site-packages[\\/]{1,2}(?:pdm|poetry|hatch|pipenv|uv)[\\/]")
 # venv ./venv/bin/python: what a start script prints of the Python that it takes
 _TOLD_OF_SCRIPT = compiled(r"^\W{0,2}venv (?P<python>(?:\./|/)?[\w./@+-]{0,120}/bin/python3?)\s*$")
 # (venv) ada@box:~$ | (py312) $: the environment is active where commands are typed
@@ -140,6 +143,8 @@ def _typed(lines: Sequence[str]) -> Iterator[re.Match[str]]:
 
 def own_python(lines: Sequence[str]) -> str:
     """Return how the Python of a log is started, "" where it shows none, several or conda's."""
+    if any(map(_OF_A_TOOL.search, lines)):
+        return ""
     whole = {_written(own["root"]).casefold() for line in lines for own in _LIBRARY.finditer(line)}
     found = {path.casefold(): path for path in _pythons(lines, whole)}
     if len(found) != 1:
@@ -181,7 +186,7 @@ def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
         for site in () if is_active else _UNIX.finditer(line):
-            if _UNIX_VENV.search(site["root"].rpartition("/")[2]):
+            if _UNIX_VENV.search(site["root"].rpartition("/")[2]) or _OF_VENVS.search(site["root"]):
                 yield f"{site['root']}/bin/python"
 
 
