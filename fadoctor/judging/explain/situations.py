@@ -190,8 +190,8 @@ def situations(
         mark = "!" if any(each.pip.startswith("!") for each in shown) else ""
         pip = f"{mark}uv pip"
         told = " ".join(filter(None, (f"Install it as this program does: {pip} install", option)))
-        own = uv_python(cut, system) if not mark else ""
-        here = Situation(OWN_PYTHON, pip=pip, option=option, python=own, installs=f"{told}.")
+        python = "" if mark else uv_python(cut, system)
+        here = Situation(OWN_PYTHON, pip=pip, option=option, python=python, installs=f"{told}.")
         return (here, *shown)
     if any(each.pip or each.name == DESKTOP for each in shown):
         return shown
