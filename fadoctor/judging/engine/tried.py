@@ -172,14 +172,16 @@ def is_there(fix: Fix, log: Sequence[str], *, forced: bool) -> bool:
 def _is_listed(item: str, log: Sequence[str]) -> bool:
     """Return whether a list of what is installed names a release that a requirement accepts.
 
-    A line with ``==`` may be a wish.
+    A line with ``==`` may be a wish, unless torch.utils.collect_env prints it.
     """
     found = _REQUIREMENT.fullmatch(item)
     if found is None:
         return False
     name = re.sub(r"[-_.]", "[-_.]", found["name"])
     listed = re.compile(
-        rf"(?ai)\s{{0,20}}{name} {{1,60}}(?P<version>\d[\w.+!-]{{0,40}})(?:\s.{{0,80}})?"
+        rf"(?ai)(?:\s{{0,20}}(?:[-*+|] {{0,3}})?{name}"
+        r"(?: {1,60}| {0,3}: {0,10}| {0,40}\| {0,3})"
+        rf"|\[pip3?\] {name}==)(?P<version>\d[\w.+!-]{{0,40}})(?:[\s|,(].{{0,80}})?"
     )
     versions = {each["version"] for line in log if (each := listed.fullmatch(line))}
     return bool(versions) and all(is_in(version, found["range"]) is True for version in versions)

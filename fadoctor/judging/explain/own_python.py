@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ _UNIX = compiled(
     r"/lib/python3\.\d{1,2}/site-packages/"
 )
 _UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
+_OF_VENVS = compiled(r"/\.?(?:virtual|v)envs/[\w.-]{1,60}$")
+# .../site-packages/pdm/installers/manager.py: the Python of a tool is not the project's
+_OF_A_TOOL = compiled(r"[\\/]site-packages[\\/]{1,2}(?:pdm|poetry|hatch|pipenv|uv)[\\/]")
 # venv ./venv/bin/python: what a start script prints of the Python that it takes
 _TOLD_OF_SCRIPT = compiled(r"^\W{0,2}venv (?P<python>(?:\./|/)?[\w./@+-]{0,120}/bin/python3?)\s*$")
 # (venv) ada@box:~$ | (py312) $: the environment is active where commands are typed
@@ -75,6 +79,7 @@ _OF_UV = compiled(
 # uv's environments have no pip of their own
 _RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
+_SLASHES = "\\/"
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
@@ -104,6 +109,22 @@ def uv_options(lines: Sequence[str]) -> str | None:
     return "" if folder == _OWN_OF_UV else f"--python {written}"
 
 
+def uv_python(lines: Sequence[str], system: object) -> str:
+    """Return how the Python of the environment is started that uv used, "" where it is not shown.
+
+    `system`: the fact that names the operating system.
+    """
+    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
+    folder = found.pop() if len(found) == 1 else ""
+    if not re.fullmatch(_FOLDER, folder) or folder in _OF_SYSTEM:
+        return ""
+    on_windows = "\\" in folder or (isinstance(system, Known) and system.value == "windows")
+    path = (
+        rf"{folder.rstrip(_SLASHES)}\Scripts\python.exe" if on_windows else f"{folder}/bin/python"
+    )
+    return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+
+
 def is_of_uv(lines: Iterable[str]) -> bool:
     """Return whether a log or its commands show uv, whatever environment it used."""
     return any(map(_RUNS_UV.search, lines))
@@ -122,6 +143,8 @@ def _typed(lines: Sequence[str]) -> Iterator[re.Match[str]]:
 
 def own_python(lines: Sequence[str]) -> str:
     """Return how the Python of a log is started, "" where it shows none, several or conda's."""
+    if any(map(_OF_A_TOOL.search, lines)):
+        return ""
     whole = {_written(own["root"]).casefold() for line in lines for own in _LIBRARY.finditer(line)}
     found = {path.casefold(): path for path in _pythons(lines, whole)}
     if len(found) != 1:
@@ -163,7 +186,7 @@ def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
         for site in () if is_active else _UNIX.finditer(line):
-            if _UNIX_VENV.search(site["root"].rpartition("/")[2]):
+            if _UNIX_VENV.search(site["root"].rpartition("/")[2]) or _OF_VENVS.search(site["root"]):
                 yield f"{site['root']}/bin/python"
 
 

@@ -16,7 +16,9 @@ from fadoctor.judging.explain.own_python import (
     own_python,
     typed_pip,
     uv_options,
+    uv_python,
 )
+from fadoctor.judging.explain.shells import is_powershell
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -49,6 +51,9 @@ _IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
 # python -c "import torch" | python3 -m pip show torch
 _PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
 _MODULE = " -m pip"
+# uv's environments have no pip of their own: a command that starts it there starts uv instead
+_STARTS_PIP = compiled(r"\[sys\.executable, '-m', 'pip', 'install'")
+_STARTS_UV = "['uv', 'pip', 'install', '--python', sys.executable"
 _APT = "sudo apt install "
 _EXPORT = "export "
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
@@ -64,6 +69,8 @@ class Situation(msgspec.Struct, frozen=True):
     pip: str = ""
     option: str = ""
     """What stands behind the verb of pip here: `--system`."""
+    python: str = ""
+    """How Python is started here, where pip does not tell."""
     installs: str = ""
     drivers: str = ""
     title: str = ""
@@ -117,7 +124,8 @@ class Situation(msgspec.Struct, frozen=True):
             named = _PYTHON.sub(lambda found: self._python or found[0], step.text)
             return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", named)
         if self._python and step.kind is StepKind.SYSTEM and _PYTHON.match(step.text):
-            return _PYTHON.sub(lambda _: self._python, step.text, count=1)
+            text = _PYTHON.sub(lambda _: self._python, step.text, count=1)
+            return _STARTS_PIP.sub(_STARTS_UV, text) if self.python else text
         if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
             names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
             return f"{self.installer} {' '.join(names)}" if all(names) else step.text
@@ -130,6 +138,8 @@ class Situation(msgspec.Struct, frozen=True):
         """Return how Python is started here, with a blank, "" where pip does not tell."""
         if self.pip.startswith("!"):
             return "!python "
+        if self.python:
+            return f"{self.python} "
         return f"{self.pip.removesuffix(_MODULE)} " if self.pip.endswith(_MODULE) else ""
 
     def _renamed(self, name: str) -> str:
@@ -180,7 +190,9 @@ def situations(
         mark = "!" if any(each.pip.startswith("!") for each in shown) else ""
         pip = f"{mark}uv pip"
         told = " ".join(filter(None, (f"Install it as this program does: {pip} install", option)))
-        return (Situation(OWN_PYTHON, pip=pip, option=option, installs=f"{told}."), *shown)
+        python = "" if mark else uv_python(cut, system)
+        here = Situation(OWN_PYTHON, pip=pip, option=option, python=python, installs=f"{told}.")
+        return (here, *shown)
     if any(each.pip or each.name == DESKTOP for each in shown):
         return shown
     typed, pip = typed_pip(cut), _own_pip(cut)
@@ -210,6 +222,8 @@ def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...
 def _own_pip(lines: Sequence[str]) -> str:
     """Return how pip is started beside the program of a log, "" where its paths do not say."""
     python = own_python(lines)
+    if python.startswith('"') and is_powershell(lines):
+        python = f"& {python}"
     return own_pip(lines) or (f"{python} -m pip" if python else "")
 
 

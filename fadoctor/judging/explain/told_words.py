@@ -54,7 +54,8 @@ _OTHERS = compiled(
 # DEPRECATION: Building 'x' using ... (possibly combined with `--no-build-isolation`)
 _PRINTED = compiled(
     r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
-    r"|^\(\w{2,30} pid=|[\\/](?:site|dist)-packages[\\/]|\w(?:User|Future|Runtime)Warning: "
+    r"|^\(\w{2,30} pid=|^[^\n]{0,180}[\\/](?:site|dist)-packages[\\/]"
+    r"|\w(?:User|Future|Runtime)Warning: "
     r"|\b(?:Xformers|Flash Attn|Sage Attn) is (?:not )?installed!"
     r"|\bDEPRECATION: |^\W{0,3}\[notice\] |^\W{0,3}note: This error originates|^\W{0,3}hint: See "
     r"|Error getting cuda arch: |A matching Triton is not available|Error caught was: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.environment import SUBJECT_LIMIT
 from fadoctor.sources.logs.gone import is_gone
 from fadoctor.sources.pasted.claims import Claim
@@ -14,6 +15,7 @@ from fadoctor.sources.pasted.names import (
     BARE_RADEON,
     GPU_NAME,
     OTHER_RADEON,
+    RYZEN,
     RYZEN_AI_MAX,
 )
 from fadoctor.sources.targets.gpu_name import GpuModel, gpus_by_key, key_of
@@ -33,6 +35,9 @@ TOOL = "a line of the log"
 
 OF_A_PROCESSOR = "a line of the log, on a processor"
 """Graphics of a processor are meant only where no card is named."""
+
+OF_A_MODEL = "a line of the log, on a model of processor"
+"""They are meant only where a torch for ROCm is told, too."""
 
 OF_CODE = "a line of the log, on code"
 """What HIP looks for code for is another chip than the GPU where a variable says so."""
@@ -61,6 +66,8 @@ _OF_GGML = compiled(
     r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
 )
 _ABOUT_GPUS = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
+_ABOUT_ROCM = compiled(r"(?i)\brocm|\bhip\b|\bi(?:gpu|ntegrated)\b")
+_PROCESSORS, _OF_ROCM = "processor-graphics", "+rocm"
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
@@ -90,10 +97,29 @@ def named_gpus(
         tool = OF_A_PROCESSOR if is_small else TOOL
         for index in range(many):
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line, tool))
+    if not gpus:
+        yield from _of_processors(line, models, tables)
     if not is_known and (found := _OF_GGML.search(line.text)):
         capability = found["listed"] or found["chosen"] or f"{found['major']}.{found['minor']}"
         for fact, value in (("compute_capability", capability), ("vendor", "nvidia")):
             yield Claim(f"gpu[0].{fact}", value, line.number, TOOL), found.span()
+
+
+def _of_processors(
+    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
+) -> Iterator[Spoken]:
+    """Yield the graphics of a processor that a line names by its model."""
+    found = RYZEN.search(line.text)
+    if found is None or _PROCESSORS not in tables or is_gone(line.text, *found.span()):
+        return
+    model = f"{'AI-' if found['ai'] else ''}{found['model'].upper()}"
+    for row in tables[_PROCESSORS].rows:
+        if model in cell_words(row["processor"]):
+            if not models:
+                models |= gpus_by_key(tables)
+            gpu = models[key_of(str(row["graphics"]))]
+            tool = OF_A_PROCESSOR if _ABOUT_ROCM.search(line.text) else OF_A_MODEL
+            yield from ((claim, found.span()) for claim in _gpu(gpu, 0, line, tool))
 
 
 def without_gone(text: str) -> str:
@@ -163,7 +189,9 @@ def cards_first(claims: Iterable[Claim], told: Iterable[Claim]) -> list[Claim]:
     """
     kept = list(claims)
     every = (*kept, *told)
-    left_out = [OF_A_PROCESSOR] if any(map(_tells_of_card, every)) else []
+    left_out = [OF_A_PROCESSOR, OF_A_MODEL] if any(map(_tells_of_card, every)) else []
+    if not any(_OF_ROCM in str(each.value) for each in told):
+        left_out.append(OF_A_MODEL)
     if any(each.name.endswith(".gfx") and each.tool != OF_CODE for each in every):
         left_out.append(OF_CODE)
     return [each for each in kept if each.tool not in left_out]
@@ -172,5 +200,5 @@ def cards_first(claims: Iterable[Claim], told: Iterable[Claim]) -> list[Claim]:
 def _tells_of_card(claim: Claim) -> bool:
     if claim.name.startswith("gpu["):
         is_named = claim.name.endswith((".name", ".compute_capability"))
-        return is_named and claim.tool != OF_A_PROCESSOR
+        return is_named and claim.tool not in (OF_A_PROCESSOR, OF_A_MODEL)
     return claim.name.startswith("driver.") or "+cu" in str(claim.value)

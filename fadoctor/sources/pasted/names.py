@@ -123,6 +123,14 @@ RYZEN_AI_MAX = compiled(
 """A processor of Strix Halo: Ryzen AI Max+ 395, AI MAX+ PRO 385, AMD 395 AI MAX+."""
 
 
+RYZEN = compiled(
+    r"(?i)(?<![\w./$:#=-])Ryzen(?:\(TM\)|\u2122)? (?P<ai>AI )?(?:[3579] )?"
+    r"(?:PRO )?(?:HX )?(?:PRO )?"
+    r"(?P<model>\d{3,4}(?:HX|HS|[HUZ])?)(?!\w|[.,:%]\d)"
+)
+"""A processor of a laptop or a small computer: Ryzen 7 7840HS, Ryzen AI 9 HX 370."""
+
+
 def distribution_of(name: str) -> str:
     """Return the distribution that a name means, "" for none."""
     return DISTRIBUTIONS.get(re.sub(r"[-_. ]{1,4}", "-", name.strip().lower()), "")
