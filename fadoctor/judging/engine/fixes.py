@@ -170,7 +170,12 @@ def written(aside: Scope, fix: FixTemplate, shown: tuple[str, ...]) -> Fix:
 
 
 def is_unsaid(fix: FixTemplate, written: Sequence[tuple[Step, ...]]) -> bool:
-    """Return whether a fix is to tell frameworks something, and none has words for it."""
+    """Return whether a fix is to tell frameworks something, and none has words for it.
+
+    A variable that the fix sets as well helps programs without such words.
+    """
+    if any(step.set for step in fix.steps):
+        return False
     told = [found for step, found in zip(fix.steps, written, strict=True) if step.settings]
     return bool(told) and not any(told)
 

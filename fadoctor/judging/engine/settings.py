@@ -33,7 +33,7 @@ LIBRARY = SETTINGS[0]
 """The one framework whose line helps there: its code is called by programs without a name."""
 
 TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}
-"""What a step can tell frameworks, and the fact that it becomes."""
+"""Of what a step can tell frameworks that which becomes a fact, and the fact."""
 
 
 def setting_steps(
@@ -44,7 +44,7 @@ def setting_steps(
     `shown`: frameworks that a log shows. Where nobody knows of any, those are named that have a
     setting for all that is wanted.
     """
-    at_work = frameworks_at_work(environment, matrix, shown)
+    at_work = _with_words(frameworks_at_work(environment, matrix, shown), wanted, matrix)
     is_unnamed = not at_work and environment.target.kind == OF_A_LOG
     if is_unnamed and wanted.get("attention") == SDPA:
         yield Step(StepKind.ADVICE, OWN_OPTIONS)
@@ -53,6 +53,20 @@ def setting_steps(
         lines, effects = _told(name, wanted, environment, matrix)
         if len(lines) == len(wanted) or (lines and at_work):
             yield Step(StepKind.SETTING, f"{label}: {', '.join(lines)}", effects=effects)
+
+
+def _with_words(
+    at_work: tuple[str, ...], wanted: Mapping[str, str], matrix: Matrix
+) -> tuple[str, ...]:
+    """Return frameworks without those whose table is partly read, and has nothing of it."""
+    rows = {str(row["framework"]): row for row in matrix.tables["frameworks"].rows}
+    asked = {f"{topic}-{value}" for topic, value in wanted.items()}
+    told = {
+        str(row["framework"])
+        for row in matrix.tables["setting-lines"].rows
+        if asked & {*cell_words(row.get("setting"))}
+    }
+    return tuple(name for name in at_work if name in told or not rows[name].get("partly"))
 
 
 def frameworks_at_work(
@@ -99,17 +113,27 @@ def shown_frameworks(text: str, matrix: Matrix) -> tuple[str, ...]:
 
 # vllm  0.11.0 | vllm==0.11.0 | vllm 0.11.0 pypi_0 pypi: a list names what is there, not at work
 _LISTED = re.compile(
-    r"\s{0,20}[\w.-]{2,60}(?: {1,60}|[=<>~!]{2} ?)v?\d[\w.+!-]{0,40}(?:\s.{0,80})?"
+    r"\s{0,20}[\w.-]{2,60}(?: {1,60}|[=<>~!]{2} ?)v?\d[\w+!-]{0,20}\.[\w.+!-]{0,40}(?:\s.{0,80})?"
+)
+
+
+# the form of a report names its own project: "I searched .../OWNER/PROJECT/labels/bug"
+_OF_A_FORM = re.compile(
+    r"://[\w.-]{1,40}/[\w.-]{1,60}/([\w.-]{1,60})/"
+    r"(?:labels/|issues(?: |\?|$)|discussions(?: |\?|$))"
 )
 
 
 def named_frameworks(lines: Iterable[str], matrix: Matrix) -> tuple[str, ...]:
     """Return the frameworks that a person names in words; lists of packages name none."""
     told = "\n".join(line for line in lines if not _LISTED.fullmatch(line)).casefold()
-    return tuple(
-        str(row["framework"])
+    asked = {found[1] for found in _OF_A_FORM.finditer(told)}
+    named = {
+        str(row["framework"]): {word.casefold() for word in cell_words(row.get("named"))}
         for row in matrix.tables["frameworks"].rows
-        if any(_is_word(word.casefold(), told) for word in cell_words(row.get("named")))
+    }
+    return tuple(name for name, words in named.items() if words & asked) or tuple(
+        name for name, words in named.items() if any(_is_word(word, told) for word in words)
     )
 
 
@@ -139,7 +163,8 @@ def _told(
         line = line if is_said or not isinstance(anywhere, Known) else anywhere
         if isinstance(line, Known):
             lines.append(str(line.value))
-            effects[TOPICS[topic]] = fact_text(meant, value)
+            if topic in TOPICS:
+                effects[TOPICS[topic]] = fact_text(meant, value)
     return lines, effects
 
 

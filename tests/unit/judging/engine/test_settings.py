@@ -69,6 +69,38 @@ def test_an_option_of_its_own_names_a_framework() -> None:
     assert named_frameworks(["--attn_implementation sdpa"], MATRIX) == ()
 
 
+def told(settings: dict[str, str], *shown: str) -> list[str]:
+    world = Environment("0", Target(OF_A_LOG, "test", "test"), {})
+    return [step.text for step in setting_steps(settings, world, MATRIX, shown)]
+
+
+def test_a_program_is_told_in_its_own_words_what_is_no_fact() -> None:
+    """No more than which attention and dtype was said in the words of a program."""
+    assert told({"compile": "off"}, "nanogpt") == ["nanoGPT: --compile=False"]
+    assert told({"device": "cpu"}, "fastchat") == ["FastChat: --device cpu"]
+    assert not told({"compile": "off"})
+
+
+def test_of_a_program_that_is_read_in_part_a_missing_line_says_nothing() -> None:
+    assert OWN_OPTIONS in told({"attention": "sdpa"}, "lightllm")
+    assert told({"dtype": "fp16"}, "lightllm") == ["LightLLM: --data_type float16"]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("nnUNetv2_train 4 3d_fullres 0", ("nnunet",)),
+        ("nnunetv2  2.5.1", ()),
+        ("I searched [bugs](https://example.org/owner/axolotl/labels/bug)", ("axolotl",)),
+        ("as in https://example.org/owner/axolotl/issues/17", ()),
+    ],
+)
+def test_a_command_and_the_form_of_a_report_name_a_program(
+    line: str, wanted: tuple[str, ...]
+) -> None:
+    assert named_frameworks([line], MATRIX) == wanted
+
+
 def test_a_configuration_says_whose_words_count() -> None:
     facts = {"config__framework": "llamafactory", "transformers__version": "4.57.1"}
     assert lines(**facts) == ["LLaMA-Factory: flash_attn: sdpa, fp16: true, bf16: false"]
