@@ -54,6 +54,10 @@ def told(folder: Path, *lines: str) -> str:
         ),
         (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
         (
+            ("vllm==0.11.0", "sglang==0.5.3"),
+            "vllm==0.11.0 requires xgrammar==0.1.25, and sglang==0.5.3 requires xgrammar==0.1.24",
+        ),
+        (
             ("trl>=0.20,<0.25", "transformers<4.50"),
             "every known release of trl<0.25,>=0.20 requires another transformers",
         ),
