@@ -310,6 +310,22 @@ def test_what_is_ruled_out_moves_to_a_release_for_this_python(
     assert changed(found)["numpy"] == numpy
 
 
+def test_what_the_new_text_alone_brings_is_planned_with_it(tmp_path: Path) -> None:
+    """Regression: the text was refused for its torch, and the contradiction was not told."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("llamafactory==0.9.2\ntransformers==4.51.3\ntrl==0.17.0\n")
+    found = api.plan(
+        requirements=file,
+        gpu="RTX 4090",
+        driver="560.35.03",
+        python_version="3.11",
+        platform="linux_x86_64",
+    )
+    assert changed(found)["transformers"] == "4.49.0"
+    assert changed(found)["torch"].endswith("+cu126")
+    assert not found.proof.errors
+
+
 @pytest.mark.parametrize(("python", "is_told"), [("3.9", False), ("3.10", True)])
 def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
     tmp_path: Path, python: str, *, is_told: bool
