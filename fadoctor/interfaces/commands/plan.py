@@ -221,7 +221,8 @@ def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
     from fadoctor.model.plan import Edit
     from fadoctor.repair.plan.planner import outcome_of
 
-    found = tuple(dict.fromkeys(each.rule_id for each in worse))
+    stays = (rule for action in plan.actions if action.argv for rule in action.findings)
+    found = tuple(dict.fromkeys((*(each.rule_id for each in worse), *stays)))
     proof = msgspec.structs.replace(plan.proof, errors=tuple(sorted({*plan.proof.errors, *found})))
     text = f"not changed: the new text would have an error of its own: {worse[0].message}"
     unwritten = (Edit(each.file, text=f"{each.file}: {text}") for each in plan.edits if each.diff)

@@ -51,7 +51,7 @@ def declared(name: str, version: str, matrix: Matrix, python: str = "") -> dict[
     }
     for other in of_other_pythons(name, version, python, matrix) if python else ():
         found.pop(other, None)
-    for other, text in _along(found, matrix):
+    for other, text in _along(found, matrix, python):
         found[other] = f"{found[other]},{text}" if found.get(other) else text
     if name == TRANSFORMERS:
         needs = matrix.find("transformers-hub-library", {"version": keys["version"]}).cell("needs")
@@ -59,8 +59,10 @@ def declared(name: str, version: str, matrix: Matrix, python: str = "") -> dict[
     return found
 
 
-def _along(asked: dict[str, str], matrix: Matrix) -> list[tuple[str, str]]:
+def _along(asked: dict[str, str], matrix: Matrix, python: str) -> list[tuple[str, str]]:
     """Return what comes along with packages that no plan chooses: name and specifier.
+
+    What they require on some Pythons alone counts where the Python is known.
 
     With a pinned one, and with each release since one that is asked for where a row without an end
     says so.
@@ -71,9 +73,13 @@ def _along(asked: dict[str, str], matrix: Matrix) -> list[tuple[str, str]]:
         if lowest is None or package_of(name) in PACKAGES or name in _CHOSEN:
             continue
         keys = {"package": Known(name, "asked"), "version": Known(lowest[1], "asked")}
+        elsewhere_alone = frozenset(of_other_pythons(name, lowest[1], python, matrix))
         for row in matrix.find(_DECLARED, keys).rows:
             if specifier == f"=={lowest[1]}" or _IS_OPEN.fullmatch(str(row["version"])):
-                found += [(each.name, str(each.specifier)) for each in _requirements(row, _OWN)]
+                needs = _requirements(row, _OWN)
+                found += [
+                    (e.name, str(e.specifier)) for e in needs if e.name not in elsewhere_alone
+                ]
     return found
 
 

@@ -31,6 +31,11 @@ class _Files(msgspec.Struct, frozen=True):
     pythons: str
     alone: bool
     """Whether there are no sources to compile elsewhere."""
+    unbuilt: frozenset[str]
+    """Platforms where its sources serve nobody, either."""
+
+    def is_without_sources(self, place: InstalledWhere) -> bool:
+        return self.alone or place.platform in self.unbuilt
 
     def are_for(self, place: InstalledWhere) -> bool:
         if place.platform and self.platforms and place.platform not in self.platforms:
@@ -51,6 +56,7 @@ class ReadyMadeFiles:
                 frozenset(cell_words(platforms)),
                 pythons if isinstance(pythons, str) else "",
                 row.get("sources") is False,
+                frozenset(cell_words(row.get("unbuilt"))),
             )
             for name in cell_words(row["package"]):
                 self._files.setdefault(name, []).append(found)
@@ -66,7 +72,8 @@ class ReadyMadeFiles:
 
     def is_served(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether there is a file of a release for a place, or sources, or may be."""
-        return all(files.are_for(place) for files in self._of(name, version) if files.alone)
+        found = self._of(name, version)
+        return all(each.are_for(place) for each in found if each.is_without_sources(place))
 
     def is_nowhere(self, name: str, place: InstalledWhere, is_among: Callable[[str], bool]) -> bool:
         """Return whether none of some releases has a file for a place, nor sources.
@@ -74,7 +81,9 @@ class ReadyMadeFiles:
         `is_among` tells of a row's range whether any of these releases may be in it.
         """
         found = [files for files in self._files.get(name, ()) if is_among(files.versions)]
-        return bool(found) and all(files.alone and not files.are_for(place) for files in found)
+        return bool(found) and all(
+            each.is_without_sources(place) and not each.are_for(place) for each in found
+        )
 
     def required(
         self, name: str, version: str, needs: Mapping[str, str], platform: str

@@ -70,12 +70,15 @@ def elsewhere(package: str, version: str, platform: str, matrix: Matrix) -> Iter
 
 
 def of_other_pythons(name: str, version: str, python: str, matrix: Matrix) -> Iterator[str]:
-    """Yield what a release of a distribution requires on other Pythons alone."""
+    """Yield what a release of a distribution requires on other Pythons alone.
+
+    Of a Python that is not known, "", every one is another.
+    """
     for row in matrix.tables[CONDITIONS].rows:
         pythons = row.get("pythons")
         if isinstance(pythons, str) and name in cell_words(row["package"]):
             is_meant = is_in(version, str(row["version"])) is True
-            if is_meant and is_in(python, pythons) is False:
+            if is_meant and is_in(python, pythons) is not True:
                 yield from cell_words(row["needs"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,7 @@ from fadoctor.sources.manifests.contradicted import (
 from fadoctor.sources.manifests.isolated import ISOLATED_TORCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
@@ -48,12 +49,39 @@ class Contradictions:
             if _is_of_conda(name, environment) or not _is_of_conda(other, environment)
         )
 
+    @cached_property
+    def _over_a_third(self) -> tuple[tuple[str, str, str], ...]:
+        """Which two pins require releases of a third that exclude each other, and how that is said.
+
+        Of a third that the files do not name: what they say of one is held against each of the two.
+        """
+        environment, resolver = self._resolver.environment, self._resolver
+        asked = environment.asked
+        exact = {
+            name: clauses[0].version
+            for name in list(asked)[:_LIMIT]
+            if len(clauses := list(parse_specifier(asked[name]) or ())) == 1
+            and clauses[0].operator == "=="
+            and not clauses[0].version.endswith(".*")
+            and not _is_of_conda(name, environment)
+        }
+        needs = {name: resolver.declared_of(name, version) for name, version in exact.items()}
+        return tuple(
+            (one, other, f"({_requires(one, asked, third, text)}, and {their_words})")
+            for one, other in combinations(needs, 2)
+            for third, text in needs[one].items()
+            if third not in asked
+            and (theirs := needs[other].get(third))
+            and is_impossible((text, theirs))
+            and (their_words := _requires(other, asked, third, theirs))
+        )
+
     def within(self, there: Environment) -> Environment:
         """Return the environment with what cannot be met, whatever is open.
 
         Exact versions as well: an installer refuses the whole list.
         """
-        told = list(self.pairs)
+        told = [*self.pairs, *self._over_a_third]
         if not told:
             return there
         found = {name: text for name, _, text in reversed(told)}
@@ -83,6 +111,10 @@ def _said(name: str, specifier: str, other: str, needs: str, asked: str) -> str:
     whose = f"{name}{specifier}" if needs else f"every known release of {name}{specifier}"
     told = f"requires {other}{needs}" if needs else f"requires another {other}"
     return f"{whose} {told}, and {other}{asked} is asked for"
+
+
+def _requires(name: str, asked: Mapping[str, str], other: str, needs: str) -> str:
+    return f"{name}{asked[name]} requires {other}{needs}"
 
 
 def _needed(name: str, environment: Environment, resolver: Resolver) -> Iterator[tuple[str, str]]:

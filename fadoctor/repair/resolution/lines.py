@@ -14,6 +14,7 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.over_image import OverImage
+from fadoctor.repair.resolution.poetry_lines import by_poetry
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     changed_line,
@@ -120,7 +121,8 @@ def _lines_of(
             old, column = lines[place.line - 1], columns.of(place)
             new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
-                edits.append(Edit(place.file, text=_by_hand(place, name, wanted)))
+                by_hand = Edit(place.file, text=_by_hand(place, name, wanted, index))
+                edits += by_poetry(lines, place, wanted, index) or [by_hand]
                 continue
             columns.moved(place, len(new) - len(old))
             is_of_torch = name == TORCH or name in BESIDE_TORCH
@@ -306,8 +308,9 @@ def _in_lock(
     return [Edit(place.file, command=(*base, wanted), text=text)]
 
 
-def _by_hand(place: Place, name: str, wanted: str) -> str:
-    return f"{place}: {f'ask for {wanted}' if wanted else f'remove {name}'}"
+def _by_hand(place: Place, name: str, wanted: str, index: str = "") -> str:
+    source = f" from {index}" if index else ""
+    return f"{place}: {f'ask for {wanted}{source}' if wanted else f'remove {name}'}"
 
 
 def _kept(place: Place, name: str) -> str:

@@ -59,6 +59,16 @@ class Resolver:
             if fact_text(environment.fact(f"{package}.installer"), "") == _CONDA
         )
         """What conda brings: of these pip, which comes after it, takes no notice."""
+        self._unserved = frozenset(
+            package
+            for package, version in self.exact.items()
+            if not (
+                package in self.of_conda
+                or isinstance(environment.fact(f"{package}.direct_url"), Known)
+                or versions.is_served(package, version)
+            )
+        )
+        """What no installer can have here: it brings nothing."""
         self._steps = 0
         self._loosely = False
         self._has_helpers = True
@@ -210,6 +220,8 @@ class Resolver:
         asked += [(package, self.versions.requires(package, v)) for package, v in chosen.items()]
         for package, needs in asked:
             if drawing and self.versions.is_helper(package) and package not in PARTLY:
+                continue
+            if drawing and package in self._unserved:
                 continue
             for name, text in package_of(needs).items():
                 if not self._is_unheeded(package, name):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
+    from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
     from fadoctor.model.plan import Change
     from fadoctor.model.rule import Knowledge
@@ -105,11 +106,16 @@ def with_what_comes(before: Environment, after: Environment) -> Environment:
     decided = {
         package
         for package in PACKAGES
-        if isinstance(before.fact(f"{package}.version"), Unknown)
+        if _is_undecided(before.fact(f"{package}.version"))
         and isinstance(after.fact(f"{package}.version"), Known)
     }
     facts = {name: each for name, each in after.facts.items() if name.partition(".")[0] in decided}
     return msgspec.structs.replace(before, facts=before.facts | facts) if facts else before
+
+
+def _is_undecided(version: Fact) -> bool:
+    """Return whether a release may come all the same: what no file names is taken for absent."""
+    return isinstance(version, Unknown) or version.source == ASSUMED
 
 
 def written_changes(changes: Iterable[Change], found: Rewritten) -> Iterator[Change]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import NUMPY, PACKAGES
@@ -26,6 +27,7 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
     platform = fact_text(environment.fact("host.platform"), "")
     python = python_of(environment)
     files = PublishedFiles(matrix, platform, python)
+    served, here = ReadyMadeFiles(matrix), InstalledWhere(platform, python)
     for package in PACKAGES:
         version, name, installer, address = (
             environment.fact(f"{package}.{each}")
@@ -33,6 +35,8 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
         )
         if not isinstance(version, Known) or not isinstance(name, Known):
             continue
+        if not served.is_served(str(name.value), str(version.value), here):
+            continue  # nobody compiles it, and the contradiction says so
         is_elsewhere = isinstance(address, Known) or fact_text(installer, "") == "conda"
         is_compiled = files.come(str(name.value), str(version.value)) is False
         is_compiled |= package == NUMPY and _is_too_old(str(version.value), python, matrix)

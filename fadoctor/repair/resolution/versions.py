@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
 from fadoctor.model.packages import PACKAGES, RELEASE_TABLES, RELEASES, TORCH
@@ -40,6 +41,8 @@ class Versions:
         self._helpers = HelperReleases(matrix, python_of(environment))
         platform = _text(environment, "host.platform")
         self._files = PublishedFiles(matrix, platform, python_of(environment))
+        self._place = InstalledWhere(platform, python_of(environment))
+        self._ready_made = ReadyMadeFiles(matrix)
         self._known: dict[str, tuple[str, ...]] = {}
         self._within: dict[tuple[str, str], tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}
@@ -123,6 +126,10 @@ class Versions:
     def has_file(self, package: str, version: str) -> bool:
         """Return whether a release has a wheel here, as far as the tables know."""
         return self._files.come(PACKAGES[package][0], version) is True
+
+    def is_served(self, package: str, version: str) -> bool:
+        """Return whether a release has a file here, or sources that serve, or may have."""
+        return self._ready_made.is_served(PACKAGES[package][0], version, self._place)
 
     def excludes_python(self, package: str, version: str) -> bool:
         """Return whether the tables know a release, and no row of its is for this Python."""

@@ -83,9 +83,13 @@ def completed(
 ) -> tuple[dict[str, Fact], tuple[str, ...]]:
     """Return all facts of a text, what follows from them too, and what was assumed, in words.
 
-    `machine`: the platform that somebody assumes where the text names none.
+    `machine`: the platform and the Python that somebody assumes where the text names none.
     """
     facts = dict(combined.facts)
+    machine = dict(machine or {})
+    python = machine.pop("python.version", None)
+    if python is not None and isinstance(facts.get("python.version"), Unknown):
+        facts["python.version"] = python
     if machine and isinstance(facts.get("host.platform"), Unknown):
         said, system = (fact_text(each["host.os"], "") for each in (facts, machine))
         facts |= machine if said in ("", system) else {}
@@ -131,7 +135,13 @@ def _file_of_xformers(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fa
         and version_part(str(python.value), "minor") in fact_words(pythons)
     )
     has_code = isinstance(rows.cell("sm"), Known)
-    return {"xformers.extension": Known("_C.so", f"matrix {table}")} if has_code and served else {}
+    if not (has_code and served):
+        return {}
+    source = f"matrix {table}"
+    found: dict[str, Fact] = {"xformers.extension": Known("_C.so", source)}
+    if isinstance(facts.get("xformers.direct_url"), Unknown):
+        found["xformers.direct_url"] = Absent(source)
+    return found
 
 
 def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fadoctor.model.finding import Finding
+    from fadoctor.model.overlays import Overlays
     from fadoctor.model.rule import Knowledge
     from fadoctor.processes.command import Command, Result
     from fadoctor.sources.examine.request import Request
@@ -48,8 +49,8 @@ def saved(
     name, given = request.facts, request.given
     if given is not None:
         return msgspec.structs.replace(given, target=replayed(given, name))
-    platform = request.overlays.platform
-    return facts_in(request.text or _read(name), name, knowledge, complaints, platform)
+    data = request.text or _read(name)
+    return facts_in(data, name, knowledge, complaints, request.overlays)
 
 
 def facts_in(
@@ -57,20 +58,28 @@ def facts_in(
     name: str,
     knowledge: Knowledge,
     complaints: Complaints = no_complaints,
-    platform: str = "",
+    assumed: Overlays | None = None,
 ) -> Environment:
     """Return the facts of a text: saved ones, or what it says; InputError for neither.
 
-    `platform`: the one that is assumed; what a text leaves out follows from it.
+    `assumed`: of its platform and its Python follows what a text leaves out.
     """
     # "[2026-11-22 10:00:00,000] [INFO]" opens the report of a tool that logs, and no JSON.
     first = data.lstrip()[:1]
     if first != b"{" and not (first == b"[" and _is_json(data)):
         from fadoctor.sources.logs.pasted_text import read_text  # noqa: PLC0415 -- rarely needed
-        from fadoctor.sources.targets.overlay import assumed_machine  # noqa: PLC0415 -- likewise
+        from fadoctor.sources.targets.overlay import (  # noqa: PLC0415 -- likewise
+            assumed_machine,
+            assumed_python,
+        )
 
         shown = name if name != "-" else "standard input"
-        shows, machine = complaints(data, shown, knowledge), assumed_machine(platform)
+        shows = complaints(data, shown, knowledge)
+        machine = (
+            assumed_machine(assumed.platform) | assumed_python(assumed.python_version)
+            if assumed is not None
+            else {}
+        )
         return read_text(data, shown, knowledge, shows, machine)
     environment = read_facts(data, name)
     return msgspec.structs.replace(environment, target=replayed(environment, name))

@@ -45,8 +45,8 @@ def read_text(
 ) -> Environment:
     """Return what a text says, and what follows; InputError where it says and shows nothing.
 
-    `complaints`: those that ``explain`` finds in the same text. `machine`: the platform that is
-    assumed where the text names none.
+    `complaints`: those that ``explain`` finds in the same text. `machine`: the platform and the
+    Python that are assumed where the text names none.
     """
     matrix = Matrix(knowledge.tables)
     lines, said = read_statements(data, name, matrix)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 GPU_LIMIT = 64
 
+_PYTHON = re.compile(r"[23]\.\d{1,2}(\.\d{1,2})?")
 _PORTABLE = {"python.version", "python.tag", "python.implementation", "python.abi_tag"}
 """What stays the same when the same Python is assumed on another platform."""
 
@@ -180,7 +181,7 @@ def _working_driver(text: str) -> dict[str, Fact]:
 
 
 def _python_facts(text: str) -> dict[str, Fact]:
-    if not re.fullmatch(r"[23]\.\d{1,2}(\.\d{1,2})?", text):
+    if not _PYTHON.fullmatch(text):
         raise UsageError(f"--python-version {printable(text, 40)}: must be X.Y, such as 3.12")
     version = Known(text, f"--python-version {text}")
     source = version.source
@@ -208,6 +209,13 @@ def _platform_name(asked: str) -> str:
         if found := pattern.fullmatch(asked):
             return name.replace("{}", found[1])
     return asked
+
+
+def assumed_python(text: str) -> dict[str, Fact]:
+    """Return the version of an assumed Python; nothing for one that cannot be."""
+    if not _PYTHON.fullmatch(text):
+        return {}
+    return {"python.version": Known(text, f"--python-version {text}")}
 
 
 def assumed_machine(asked: str) -> dict[str, Fact]:

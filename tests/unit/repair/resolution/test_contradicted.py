@@ -54,6 +54,10 @@ def told(folder: Path, *lines: str) -> str:
         ),
         (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
         (
+            ("vllm==0.11.0", "sglang==0.5.3"),
+            "vllm==0.11.0 requires xgrammar==0.1.25, and sglang==0.5.3 requires xgrammar==0.1.24",
+        ),
+        (
             ("trl>=0.20,<0.25", "transformers<4.50"),
             "every known release of trl<0.25,>=0.20 requires another transformers",
         ),
@@ -290,15 +294,36 @@ def test_a_pin_without_a_file_moves_to_a_release_that_has_one(tmp_path: Path) ->
     assert not found.proof.errors
 
 
-@pytest.mark.parametrize(("python", "numpy"), [("3.11", "2.4.6"), ("3.12", "2.5.5")])
+@pytest.mark.parametrize(
+    ("python", "numpy"), [("3.11", "2.3.5"), ("3.12", "2.3.5"), ("3.13", "2.5.5")]
+)
 def test_what_is_ruled_out_moves_to_a_release_for_this_python(
     tmp_path: Path, python: str, numpy: str
 ) -> None:
-    """Regression: the newest of all was written, which takes only newer Pythons."""
+    """Regression: the newest of all was written, which takes only newer Pythons.
+
+    Below Python 3.13 its mistral-common refuses NumPy 2.4.
+    """
     file = tmp_path / "requirements.txt"
     file.write_text("axolotl==0.17.0\nnumpy<2\n")
     found = api.plan(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
     assert changed(found)["numpy"] == numpy
+
+
+def test_what_the_new_text_alone_brings_is_planned_with_it(tmp_path: Path) -> None:
+    """Regression: the text was refused for its torch, and the contradiction was not told."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("llamafactory==0.9.2\ntransformers==4.51.3\ntrl==0.17.0\n")
+    found = api.plan(
+        requirements=file,
+        gpu="RTX 4090",
+        driver="560.35.03",
+        python_version="3.11",
+        platform="linux_x86_64",
+    )
+    assert changed(found)["transformers"] == "4.49.0"
+    assert changed(found)["torch"].endswith("+cu126")
+    assert not found.proof.errors
 
 
 @pytest.mark.parametrize(("python", "is_told"), [("3.9", False), ("3.10", True)])

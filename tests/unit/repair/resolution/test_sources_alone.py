@@ -56,6 +56,14 @@ def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
     assert any(note.startswith("xformers 0.0.31 is compiled") for note in plan.notes)
 
 
+def test_what_nobody_can_compile_here_brings_nothing(tmp_path: Path) -> None:
+    """Regression: a torch was written for a vLLM that Windows cannot have."""
+    plan = planned_for(tmp_path, "vllm==0.10.0\n", "RTX 4080", "3.12", "win_amd64")
+    assert "torch" not in {change.distribution for change in plan.changes}
+    assert not any(" is compiled" in each for each in (*plan.proof.unknown, *plan.notes))
+    assert any("WSL 2" in action.text for action in plan.actions)
+
+
 def test_a_numpy_from_before_its_python_is_compiled(tmp_path: Path) -> None:
     text = "torch==2.9.0\nnumpy==1.26.4\n"
     plan = planned_for(tmp_path, text, "none", "3.14", "linux_x86_64")

@@ -11,7 +11,7 @@ from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.logs.pasted_text import read_text
 from fadoctor.sources.targets.derived import derive
-from fadoctor.sources.targets.overlay import assumed_machine
+from fadoctor.sources.targets.overlay import assumed_machine, assumed_python
 from tests.unit.sources.pasted.reading import matrix, read_environment, shipped
 
 if TYPE_CHECKING:
@@ -285,3 +285,15 @@ def test_a_wheel_of_xformers_has_its_kernels(
     text = LIST.format("2.8.0") + f"xformers {version}\nPython version: 3.11.9\n"
     found = read_text(text.encode(), "paste", shipped(), machine=assumed_machine(platform))
     assert isinstance(found.fact("xformers.extension"), Known) is is_there
+
+
+@pytest.mark.parametrize(("python", "is_there"), [("3.10", True), ("3.13", False), ("", False)])
+def test_an_assumed_python_says_whether_xformers_has_its_kernels(
+    python: str, *, is_there: bool
+) -> None:
+    """Regression: what was given by --python-version counted only after what follows from it."""
+    text = b"torch==2.4.1+cu118\nxformers==0.0.28.post1\n"
+    machine = assumed_machine("linux_x86_64") | assumed_python(python)
+    found = read_text(text, "env.txt", shipped(), machine=machine)
+    assert isinstance(found.fact("xformers.extension"), Known) is is_there
+    assert isinstance(found.fact("xformers.direct_url"), Absent) is is_there

@@ -120,12 +120,13 @@ def test_what_may_bound_numpy(tmp_path: Path, text: str, who: str) -> None:
     [
         ("torch==2.2.2\ntorchvision==0.17.2\n", True),
         ("torch==2.2.2\ntransformers==4.41.2\n", True),
+        ("torch==2.2.2\ntransformers==4.57.6\nsentence-transformers==2.7.0\n", True),
         ("torch==2.2.2\nopencv-python\n", True),
         ("torch==2.2.2\ndatasets==2.19.1\n", True),  # which may bound others than NumPy
         ("torch==2.2.2\n", False),  # asks for none
         ("torch==2.2.2\ntorchvision==0.17.2\nscipy\n", False),  # which may bound it
         ("torch==2.2.2\ntorchvision==0.17.2\nopencv-python==4.12.0.88\n", False),
-        ("torch==2.2.2\ntransformers==4.44.2\n", False),  # it takes no NumPy 2
+        ("torch==2.2.2\ntransformers==4.43.4\n", False),  # it takes no NumPy 2
         ("torch==2.2.2\ntorchvision==0.17.2; sys_platform == 'win32'\n", False),
     ],
 )

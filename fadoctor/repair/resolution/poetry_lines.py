@@ -1,0 +1,40 @@
+"""What poetry is told, where a project names its packages in poetry's own tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from fadoctor.model.plan import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fadoctor.model.place import Place
+
+_TABLE = re.compile(r"\[tool\.poetry\.(?:group\.(?P<group>[\w-]{1,60})\.)?dependencies\]")
+
+
+def by_poetry(lines: Sequence[str], place: Place, wanted: str, index: str) -> list[Edit]:
+    """Return the commands of poetry that ask for a release, and first name the index of a build.
+
+    None where the line is in no table of poetry's, or a file is named by its address.
+    """
+    above = (line.strip() for line in reversed(lines[: place.line]))
+    header = next((line for line in above if line.startswith("[")), "")
+    table = _TABLE.match(header)
+    if table is None or not wanted or "@" in wanted:
+        return []
+    group = ("--group", table["group"]) if table["group"] else ()
+    text = f"{place}: poetry writes it"
+    if not (index and "+" in wanted):
+        return [Edit(place.file, command=("poetry", "add", *group, wanted), text=text)]
+    source = f"pytorch-{PurePosixPath(index.rstrip('/')).name}"
+    named = ("poetry", "source", "add", "--priority", "explicit", source, index)
+    asked = ("poetry", "add", *group, "--source", source, wanted)
+    first = f"{place}: poetry finds a build with a label at its own index alone"
+    return [
+        Edit(place.file, command=named, text=first),
+        Edit(place.file, command=asked, text=text),
+    ]

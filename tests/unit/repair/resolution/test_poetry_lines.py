@@ -1,0 +1,42 @@
+"""What poetry is told in place of a changed line."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.model.place import Place
+from fadoctor.repair.resolution.poetry_lines import by_poetry
+
+CU126 = "https://download.pytorch.org/whl/cu126"
+MAIN = "[tool.poetry.dependencies]"
+
+
+@pytest.mark.parametrize(
+    ("header", "wanted", "index", "commands"),
+    [
+        (MAIN, "torch==2.11.0", "", ["poetry add torch==2.11.0"]),
+        (
+            MAIN,
+            "torch==2.11.0+cu126",
+            CU126,
+            [
+                f"poetry source add --priority explicit pytorch-cu126 {CU126}",
+                "poetry add --source pytorch-cu126 torch==2.11.0+cu126",
+            ],
+        ),
+        (
+            "[tool.poetry.group.train.dependencies]",
+            "torch==2.11.0",
+            CU126,
+            ["poetry add --group train torch==2.11.0"],
+        ),
+        (MAIN, "flash-attn @ https://example.org/x.whl", "", []),
+        (MAIN, "", "", []),
+        ("[tool.pdm.dev-dependencies]", "torch==2.11.0", "", []),
+    ],
+)
+def test_what_poetry_is_told(header: str, wanted: str, index: str, commands: list[str]) -> None:
+    """Regression: a build was asked for, and nothing said which index it comes from."""
+    lines = ["[build-system]", header, 'python = "^3.11"', 'torch = "2.10.0"']
+    found = by_poetry(lines, Place("pyproject.toml", 4, 1), wanted, index)
+    assert [" ".join(each.command) for each in found] == commands
