@@ -187,6 +187,8 @@ log.toolkit            | text    | log         | the folder of a CUDA toolkit th
 log.libcuda            | text    | log         | the path of the driver's libcuda.so.1 that a log shows; Absent where there is none
 log.python             | text    | log         | the path of the Python that runs a log's program; Absent where there is none
 log.devel_image        | text    | log         | the image with nvcc of the one that a log names; Absent where there is none
+log.jobs               | text    | log         | how many jobs of a build fit into the machine's memory that a log names; Absent where it names none
+log.gpu_share          | text    | log         | the share of a GPU's memory that a server finds free, such as 0.42; Absent where a log names none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.range              | text    | log         | the releases of a package that a message asks for, as an installer takes them; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it

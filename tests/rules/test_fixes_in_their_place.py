@@ -41,6 +41,7 @@ PLACES = {
     "in-jetson": ("This is a Jetson Orin Nano", r"whl/cu\d|winget"),
     "comfyui-portable": (r"D:\ComfyUI_windows_portable>.\python_embeded\python.exe", BARE_PIP),
     "in-a-uv-project": ("$ uv run python train.py", BARE_PIP),
+    "in-a-poetry-project": ("$ poetry run python train.py", BARE_PIP),
     "on-a-mac": ("I have no CUDA in my Mac", r"whl/cu\d|CUDA_HOME|winget|apt-get"),
     "without-nvidia": ("My laptop does not have an NVIDIA graphics card", r"whl/cu\d|CUDA_HOME"),
 }
@@ -57,6 +58,7 @@ OWN = {
     "in-jetson": "Jetson|JetPack",
     "comfyui-portable": "python_embeded",
     "in-a-uv-project": "uv ",
+    "in-a-poetry-project": "poetry",
     "on-a-mac": "Mac|mps|CPU",
     "without-nvidia": "CPU",
 }

@@ -27,6 +27,7 @@ from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import Ranked, rank_causes
+from fadoctor.judging.explain.reckoned import reckoned
 from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.shown_places import shown_places
 from fadoctor.judging.explain.status_codes import code_matches
@@ -146,6 +147,7 @@ def explain(
     texts = tuple(line.text for line in reading.lines)
     built, label = built_in(texts, around.matrix), label_in(texts)
     places = shown_places(texts, fact_text(around.environment.fact("torch.cuda"), ""))
+    places |= reckoned(texts, around.environment.fact("host.memory_bytes"))
     around = msgspec.structs.replace(around, built=built, label=label, places=places)
     chosen = FixSelection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = vocabulary_of(knowledge)

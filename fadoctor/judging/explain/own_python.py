@@ -71,6 +71,8 @@ _TYPED = compiled(
     r" (?:-[\w.]{1,6} ){0,3}-m pip|uv pip|(?:poetry|pipenv|pdm|hatch) run (?:python3? -m )?pip"
     r"|pip[\d.]{0,4}) (?:un)?install (?P<rest>[^\n]{0,200})"
 )
+# $ uv pip list: what lists packages by uv installs them by it
+_LISTED_BY_UV = compiled(r"(?<![^\s>$#`(])uv pip (?:list|freeze|show|tree|check)\b")
 # Using Python 3.12.10 environment at: _env_trellis2 | Using CPython 3.11 environment at /opt/venv
 _OF_UV = compiled(
     r"Using C?Python 3\.\d{1,2}(?:\.\w{1,6})? environment at:? "
@@ -94,6 +96,8 @@ def own_pip(lines: Sequence[str]) -> str:
 def typed_pip(lines: Sequence[str]) -> str:
     """Return how a log's commands start pip, "" where they start it as `pip` or in several ways."""
     found = {each["how"] for each in _typed(lines)}
+    if not found and any(map(_LISTED_BY_UV.search, lines)):
+        return "uv pip"
     return "" if len(found) != 1 or found == {"pip"} else found.pop()
 
 

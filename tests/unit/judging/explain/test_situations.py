@@ -44,6 +44,7 @@ LINES = {
     "a-server-by-docker-run": "docker run --gpus all lmsysorg/sglang:latest",
     "unsloth-studio": "event: Found 0 models in /home/eve/.unsloth/studio/exports",
     "in-a-uv-project": "$ uv run train.py",
+    "in-a-poetry-project": "$ poetry run python train.py",
     "in-a-notebook-cell": "then %pip install xformers in the first cell",
     "in-jupyter": "train.ipynb, cell 3",
     "of-a-program": "The picture program does not like my RTX 3060",
