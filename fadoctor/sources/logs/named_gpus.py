@@ -66,7 +66,7 @@ _OF_GGML = compiled(
     r"|\bdevice=[^\n]{1,80} cc=(?P<major>\d{1,2}?)(?P<minor>\d)0 archs="
 )
 _ABOUT_GPUS = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
-_ABOUT_ROCM = compiled(r"(?i)\brocm|\bhip\b|\bi(?:gpu|ntegrated)\b")
+_ABOUT_ROCM = compiled(r"(?i)\brocm|\bhip\b|\bigpu\b|\bintegrated\b")
 _PROCESSORS, _OF_ROCM = "processor-graphics", "+rocm"
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
