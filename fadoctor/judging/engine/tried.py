@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _QUOTES, _BRACKETS = compiled(r"[\"'`]"), compiled(r"[\[\]]")
 _PAIRED = compiled(r"\s{0,3}[=:]\s{0,3}")
 _OPTION = compiled(r"(--[a-z][a-z0-9-]{1,40}) (?=[\w.])")
+_WORKED = compiled(r"(?i)(?<!nothing )(?<!none )(?<!never )\b(?:works|worked|is fine|are fine)\b")
+"""What works is no remedy that failed."""
 _COMMENTED = compiled(r"^\s{0,20}(?:#|//)")
 _INSTALLS = compiled(r"\b(?:pip3?|uv pip|uv) (?:install|add)\b")
 _AGAIN = ("--force-reinstall", "--no-cache-dir", "--upgrade")
@@ -115,6 +117,8 @@ class _Typed(NamedTuple):
 def _typed(log: tuple[str, ...]) -> tuple[_Typed, ...]:
     typed = []
     for line in _own(log):
+        if _WORKED.search(line):
+            continue
         words = _listed(_PROMPT.sub("", line))
         if words:
             begins = "" if _DONE.search(line) else words[0]

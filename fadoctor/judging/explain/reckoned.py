@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 # 16 GB RAM | 31.2GiB of system memory | 64G DDR5, and not 16 GB VRAM
 _AMOUNT = compiled(
     r"(?i)(?<![\w.])(?P<amount>\d{1,4})(?:\.\d{1,2})? ?G(?:i?B|o)? (?:of )?"
-    r"(?:system |host |main |physical |total |cpu )?(?:RAM\b|DDR\d|system memory)"
+    r"(?:system |host |main |physical |total |cpu )?(?:RAM\b|DDR\d|system memory|memory\b(?! (?:on|of) the (?:gpu|card)))"
 )
+# 16GB内存 | 16G的内存
+_BEFORE = compiled(r"(?<![\w.])(?P<amount>\d{1,4}) ?G(?:i?B)?(?: of)? ?\u7684?\u5185\u5b58")
 # RAM: 32 GB | system memory = 16GiB | 内存 32G
 _LABELLED = compiled(
     r"(?i)(?<![\w-])(?:RAM|(?:system|host|physical|total) (?:RAM|memory)|内存|記憶體)"
@@ -64,7 +66,7 @@ def _jobs(lines: Sequence[str], memory: Fact) -> str:
 
 
 def _amounts(line: str) -> Iterable[str]:
-    for pattern in (_AMOUNT, _LABELLED, _FREE):
+    for pattern in (_AMOUNT, _BEFORE, _LABELLED, _FREE):
         for found in pattern.finditer(line):
             yield found["amount"]
 

@@ -143,6 +143,7 @@ def test_a_command_in_words_that_was_typed(said: str, line: str, *, is_known: bo
         ("pip install -U a", "Already tried `pip install --no-deps -U a`.", True),
         ("pip install -U a", "A release is out. Should I use pip install -U a then?", False),
         ("pip install -U a", "pip install -U ab", False),
+        ("pip install -U a", "On my laptop pip install -U a is fine.", False),
         ("wsl --update && wsl --shutdown", "PS C:\\> wsl --update", False),
     ],
 )

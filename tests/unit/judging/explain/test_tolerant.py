@@ -114,7 +114,6 @@ def test_a_beginning_that_many_messages_have_is_none(knowledge: Knowledge, line:
         "The kernel is available for execution on the device",
         "KeyError: '--local-rank=3'",
         "AttributeError: 'OwnTrainer' object has no attribute 'num_iterations'. trl 0.16.0",
-        "ERROR: Could not build wheels for flash-attn, which is required to install it",
         "The triton step stops:\nNameError('u7 is not defined')",
     ],
 )

@@ -31,10 +31,10 @@ def test_what_the_older_vllm_alone_required_is_no_hindrance() -> None:
 
 
 def test_what_somebody_else_requires_still_counts() -> None:
-    here = with_package(start("vLLM", B200), "mistral-common", "1.8.0", {})
+    here = with_package(start("vLLM", B200), "a-program", "1.8.0", {})
     installed = dict(here.facts["packages.installed"].value)  # type: ignore[union-attr, arg-type]
     facts = {"packages.installed": Known({**installed, **THERE}, "test")}
     here = msgspec.structs.replace(here, facts={**here.facts, **facts})
-    asked = {**REQUIRES, "mistral-common": {"outlines": ">=0.1"}}
+    asked = {**REQUIRES, "a-program": {"outlines": ">=0.1"}}
     found = plan(here, want=("vllm==0.19.0",), requirements=asked)
     assert any("outlines requires outlines-core" in each for each in found.proof.requirements)
