@@ -33,7 +33,7 @@ LIBRARY = SETTINGS[0]
 """The one framework whose line helps there: its code is called by programs without a name."""
 
 TOPICS = {"attention": "config.attention", "dtype": "config.dtype"}
-"""Of what a step can tell frameworks that which becomes a fact, and the fact."""
+"""The facts that settings of frameworks become, by what a step can tell them."""
 
 
 def setting_steps(
