@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 # 16 GB RAM | 31.2GiB of system memory | 64G DDR5, and not 16 GB VRAM
 _AMOUNT = compiled(
     r"(?i)(?<![\w.])(?P<amount>\d{1,4})(?:\.\d{1,2})? ?G(?:i?B|o)? (?:of )?"
-    r"(?:system |host |main |physical |total |cpu )?(?:RAM\b|DDR\d|system memory|memory\b(?! (?:on|of) the (?:gpu|card)))"
+    r"(?:system |host |main |physical |total |cpu )?"
+    r"(?:RAM\b|DDR\d|memory\b(?! (?:on|of) the (?:gpu|card)))"
 )
 # 16GB内存 | 16G的内存
 _BEFORE = compiled(r"(?<![\w.])(?P<amount>\d{1,4}) ?G(?:i?B)?(?: of)? ?\u7684?\u5185\u5b58")
