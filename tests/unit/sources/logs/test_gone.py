@@ -33,3 +33,21 @@ def test_a_card_that_was_taken_out(text: str, left: str) -> None:
 )
 def test_a_card_that_stays(text: str) -> None:
     assert without_gone(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "other"),
+    [
+        ("I have an RX 6900 XT, it is slower than an RTX 3070", "6900", "3070"),
+        ("I use a Radeon RX 7600 and wait 9 hours, with an RTX 4060 only 1 hour", "7600", "4060"),
+    ],
+)
+def test_a_card_that_is_only_compared(text: str, own: str, other: str) -> None:
+    seen = without_gone(text)
+    assert own in seen
+    assert other not in seen
+
+
+def test_a_card_that_is_compared_with_none() -> None:
+    text = "With an RTX 4060 only 1 hour, and I have an RX 7600"
+    assert without_gone(text) == text
