@@ -39,13 +39,18 @@ _BUILD_FAILED = compiled(
 """How a build ends whose own error stands above."""
 
 
+_CHILD_LOST = frozenset({"PermissionError", "EOFError", "BrokenPipeError"})
+"""How a process that multiprocessing starts ends, where the one that starts it has failed."""
+_CHILD_STARTS = compiled(r"[\\/]multiprocessing[\\/]|\bspawn_main\b")
+
+
 def last_exception(found: list[Failure]) -> Raised | None:
     """Return the exception that a log names last."""
     raised = [each for failure in found for each in exceptions(failure.lines)]
     return max(raised, key=lambda each: each.line, default=None)
 
 
-def is_explained(last: Raised, causes: list[Cause]) -> bool:
+def is_explained(last: Raised, causes: list[Cause], found: list[Failure]) -> bool:
     """Return whether an exception is about our topic, or shows or ends an error of ours."""
     text = _PATHS.sub(" ", last.text) if last.name in _OF_FILES else last.text
     if _OUR_TOPIC.search(text) and not _MEMORY.search(text):
@@ -54,10 +59,24 @@ def is_explained(last: Raised, causes: list[Cause]) -> bool:
         return True
     if any(_is_shown_by(last, cause) for cause in causes):
         return True
+    if last.name in _CHILD_LOST and any(_lost_a_child(last, cause, found) for cause in causes):
+        return True
     return any(
         cause.severity is Severity.ERROR
         and cause.failure.lines[0].number <= last.line <= cause.failure.lines[-1].number
         for cause in causes
+    )
+
+
+def _lost_a_child(last: Raised, cause: Cause, found: list[Failure]) -> bool:
+    """Return whether it ends a traceback of multiprocessing, below a loud cause."""
+    if not _is_loud(cause) or not cause.lines or cause.lines[-1].number >= last.line:
+        return False
+    return any(
+        _CHILD_STARTS.search(line.text)
+        for failure in found
+        for line in failure.lines
+        if cause.lines[-1].number < line.number < last.line
     )
 
 

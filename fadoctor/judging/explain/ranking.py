@@ -123,7 +123,7 @@ def rank_causes(
     causes = without_source(_under_their_roots(causes), found)
     last = last_exception(found)
     causes = without_settled(causes, found, last)
-    unexplained = last if last is not None and not is_explained(last, causes) else None
+    unexplained = last if last is not None and not is_explained(last, causes, found) else None
     if unexplained is not None:
         causes = [quieted(cause, unexplained) for cause in causes]
     causes.sort(key=lambda cause: _SEVERITIES.index(cause.severity))
