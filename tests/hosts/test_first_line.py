@@ -102,7 +102,7 @@ def test_the_gate_is_green_only_below_a_green_answer(name: str, diagnosed: Diagn
     ("name", "said"),
     [
         ("linux-nvml-mismatch", "The driver's library and kernel module have different versions."),
-        ("linux-t4-container-no-libcuda", "The container has the GPU but not the driver's library"),
+        ("linux-t4-container-no-libcuda", "The container lacks the NVIDIA driver of its host"),
         ("unsloth-xformers-flash-range", "flash-attn is outside the range that xformers accepts"),
         ("hung-driver", "fadoctor could not read which GPU is here. NVML: nvmlInit gave no answer"),
         ("linux-all-gpus-hidden", "An environment variable hides every GPU."),
