@@ -10,6 +10,7 @@ from fadoctor.judging.explain.companions import are_absent, are_used, with_compa
 from fadoctor.judging.explain.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
+from fadoctor.judging.explain.torch_for_python import for_this_python
 from fadoctor.judging.explain.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.uv_project import SITUATION, as_uv_adds
 from fadoctor.judging.explain.vendor import NVIDIA, Vendor
@@ -95,6 +96,7 @@ class FixSelection:
         )
         if any(each.name == SITUATION for each in self._here):
             whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)
+        whole = for_this_python(whole, scope, self._texts)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 
