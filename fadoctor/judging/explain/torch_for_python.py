@@ -32,7 +32,9 @@ _TRIO = re.compile(
 )
 _RELEASES, _INDEXES, _BUILDS = "torch-releases", "torch-cuda-index", "torch-builds"
 # A fix that makes an environment chooses its Python itself.
-_OTHER_PYTHON = re.compile(r"\bpython ?=?3\.\d|\bpy -3\.|--python 3\.|\bpython3\.\d|\bvenv --")
+_OTHER_PYTHON = re.compile(
+    r"\bpython ?=?3\.\d|\bpy -3\.|--python 3\.|\bpython3\.\d|\bvenv --", re.ASCII
+)
 
 # .../whl/cu126 | torch==2.6.0: advice about other releases, which was written for the first one
 _OTHER_RELEASE = re.compile(r"whl/cu\d{3}|(?<![\w-])torch==\d", re.ASCII)
