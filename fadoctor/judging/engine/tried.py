@@ -84,12 +84,7 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     if fix is not None and not does:
         return _is_typed(fix, lines)
-    return bool(does) and all(
-        _is_run(step.text, _typed(lines))
-        if step.kind is StepKind.SYSTEM
-        else _is_done(step, _said(lines))
-        for step in does
-    )
+    return bool(does) and all(_is_done(step, lines) for step in does)
 
 
 # Each fix of a finding asks for the same lines.
@@ -218,7 +213,10 @@ def plainly(text: str) -> str:
     return _OPTION.sub(r"\1=", _PAIRED.sub("=", _BRACKETS.sub(" ", _QUOTES.sub("", text))))
 
 
-def _is_done(step: Step, said: Sequence[str]) -> bool:
+def _is_done(step: Step, log: tuple[str, ...]) -> bool:
+    if step.kind is StepKind.SYSTEM:
+        return _is_run(step.text, _typed(log))
+    said = _said(log)
     if step.kind is StepKind.SET:
         return all(_stands(item, said) for item in step.items)
     if step.kind is StepKind.SETTING:

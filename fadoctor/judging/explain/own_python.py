@@ -103,9 +103,8 @@ def typed_pip(lines: Sequence[str]) -> str:
 
 def uv_options(lines: Sequence[str]) -> str | None:
     """Return how uv is told the environment that it used, "" where it finds it; None without."""
-    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
-    folder = found.pop() if len(found) == 1 else ""
-    if not re.fullmatch(_FOLDER, folder):
+    folder = _folder_of_uv(lines)
+    if not folder:
         return None
     if folder in _OF_SYSTEM:
         return "--system"
@@ -118,15 +117,21 @@ def uv_python(lines: Sequence[str], system: object) -> str:
 
     `system`: the fact that names the operating system.
     """
-    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
-    folder = found.pop() if len(found) == 1 else ""
-    if not re.fullmatch(_FOLDER, folder) or folder in _OF_SYSTEM:
+    folder = _folder_of_uv(lines)
+    if not folder or folder in _OF_SYSTEM:
         return ""
     on_windows = "\\" in folder or (isinstance(system, Known) and system.value == "windows")
     path = (
         rf"{folder.rstrip(_SLASHES)}\Scripts\python.exe" if on_windows else f"{folder}/bin/python"
     )
     return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+
+
+def _folder_of_uv(lines: Sequence[str]) -> str:
+    """Return the one environment that uv used, "" where it is not shown or cannot be written."""
+    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
+    folder = found.pop() if len(found) == 1 else ""
+    return folder if re.fullmatch(_FOLDER, folder) else ""
 
 
 def is_of_uv(lines: Iterable[str]) -> bool:

@@ -66,14 +66,17 @@ def _label_of(torch: Planned, combined: Combined) -> str:
 
 def is_of_an_index(package: Planned, combined: Combined) -> bool:
     """Return whether a package may come from an index with builds of torch, as from PyPI."""
+    return any(build.startswith("cu") for build in _named_builds(package, combined))
+
+
+def _named_builds(package: Planned, combined: Combined) -> list[str]:
+    """Return the build of torch that each index of a package serves, "" of any other index."""
     indexes = [package.index] if package.index else [each.value for each in combined.indexes]
-    own = (each for each in indexes if not serves_others(each))
-    return any(_build_of_index(each).startswith("cu") for each in own)
+    return [_build_of_index(index) for index in indexes if not serves_others(index)]
 
 
 def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
-    indexes = [torch.index] if torch.index else [each.value for each in combined.indexes]
-    builds = [_build_of_index(index) for index in indexes if not serves_others(index)]
+    builds = _named_builds(torch, combined)
     is_tied = torch.is_only_index or (not torch.index and bool(combined.only_index))
     if is_tied or not torch.version:
         return builds

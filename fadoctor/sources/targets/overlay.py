@@ -181,9 +181,10 @@ def _working_driver(text: str) -> dict[str, Fact]:
 
 
 def _python_facts(text: str) -> dict[str, Fact]:
-    if not _PYTHON.fullmatch(text):
+    assumed = assumed_python(text)
+    if not assumed:
         raise UsageError(f"--python-version {printable(text, 40)}: must be X.Y, such as 3.12")
-    version = Known(text, f"--python-version {text}")
+    version = assumed["python.version"]
     source = version.source
     major, minor, *_ = text.split(".")
     tag = f"cp{major}{minor}"
