@@ -77,7 +77,7 @@ def is_hopeless(templates: Iterable[StepTemplate], scope: Scope) -> bool:
     read = [row for row in rows if not isinstance(row.get("sm"), dict)]
     return bool(rows) and (
         all(_outruns_driver(row, environment, matrix) for row in rows)
-        or (bool(read) and all(_lacks_code(row, environment, matrix) for row in read))
+        or (bool(read) and all(has_code(row, environment, matrix) is False for row in read))
     )
 
 
@@ -187,13 +187,13 @@ def _is_refuted(step: Step, environment: Environment, matrix: Matrix) -> bool:
     wanted = _torch_of(step, matrix)
     if wanted is None or not (wanted.build == _PYPI or wanted.build.startswith("cu")):
         return False
-    if _is_for_another_python(wanted, environment, matrix):
+    if has_python_file(wanted.version, environment, matrix) is False:
         return True
     rows = _rows(wanted, environment, matrix)
     if rows is None:
         return False
     return all(
-        _lacks_code(row, environment, matrix) or _outruns_driver(row, environment, matrix)
+        has_code(row, environment, matrix) is False or _outruns_driver(row, environment, matrix)
         for row in rows
     )
 
@@ -210,31 +210,38 @@ def _rows(wanted: _Torch, environment: Environment, matrix: Matrix) -> list[Row]
     return [row for row in known if wanted.build in str(row["build"]).split()]
 
 
-def _is_for_another_python(wanted: _Torch, environment: Environment, matrix: Matrix) -> bool:
+def has_python_file(torch: str, environment: Environment, matrix: Matrix) -> bool | None:
+    """Return whether a release of torch has a file for this Python and system; None: unknown."""
     python = environment.fact("python.version")
     platform = environment.fact("host.platform")
     if not isinstance(python, Known) or not isinstance(platform, Known):
-        return False
-    asked = {"version": Known(wanted.version, "asked"), "platform": platform}
+        return None
+    asked = {"version": Known(torch, "asked"), "platform": platform}
     tags = matrix.find("torch-releases", asked).cell("python")
-    minor = version_part(str(python.value), "minor")
-    return isinstance(tags, Known) and isinstance(tags.value, tuple) and minor not in tags.value
+    if not isinstance(tags, Known) or not isinstance(tags.value, tuple):
+        return None
+    return version_part(str(python.value), "minor") in tags.value
 
 
-def _lacks_code(row: Row, environment: Environment, matrix: Matrix) -> bool:
-    """Return whether a build has no code for the one GPU that is named."""
+def builds_of(torch: str, build: str, environment: Environment, matrix: Matrix) -> list[Row] | None:
+    """Return the rows of one build of a release of torch, [] where there is none; None: unknown."""
+    return _rows(_Torch(torch, build), environment, matrix)
+
+
+def has_code(row: Row, environment: Environment, matrix: Matrix) -> bool | None:
+    """Return whether a build has code for the one GPU that is named; None: unknown."""
     facts = environment.facts
     capability = facts.get("gpu[0].compute_capability")
     if not isinstance(capability, Known) or "gpu[1].compute_capability" in facts:
-        return False
+        return None
     runs = matrix.find("architectures", {"cc": capability}).cell("runs")
     held, ptx = typed_cell(row.get("sm"), "list"), row.get("ptx")
     if not isinstance(runs, Known) or not isinstance(runs.value, tuple):
-        return False
+        return None
     if not isinstance(held, tuple) or isinstance(ptx, dict):
-        return False
+        return None
     by_ptx = ptx is not None and is_below(capability.value, str(ptx)) is False
-    return not by_ptx and set(held).isdisjoint(runs.value)
+    return by_ptx or not set(held).isdisjoint(runs.value)
 
 
 def _outruns_driver(row: Row, environment: Environment, matrix: Matrix) -> bool:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.engine.contradicted import builds_of, has_code, has_python_file
 from fadoctor.judging.explain.companions import PYTORCH_INDEXES, TABLE
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import Known, fact_text, fact_words
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Fix, Step, StepKind
+from fadoctor.model.packages import BESIDE_TORCH, TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +32,7 @@ _TRIO = re.compile(
     + r"(?P<build>cu\d{3})(?!\w)",
     re.ASCII,
 )
-_RELEASES, _INDEXES, _BUILDS = "torch-releases", "torch-cuda-index", "torch-builds"
+_INDEXES, _BUILD = "torch-cuda-index", "build"
 # A fix that makes an environment chooses its Python itself.
 _OTHER_PYTHON = re.compile(
     r"\bpython ?=?3\.\d|\bpy -3\.|--python 3\.|\bpython3\.\d|\bvenv --", re.ASCII
@@ -44,19 +46,14 @@ class _Here:
     """The Python and the system of a text, and what torch's tables say of them."""
 
     def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._facts = scope.environment.facts
+        self._matrix = scope.matrix
+        self._environment = scope.environment
         version = fact_text(scope.environment.fact("python.version"), "")
         self.python = version_part(version, "minor") or "" if version else ""
-        self._platform = self._facts.get("host.platform")
 
     def has_file(self, torch: str) -> bool | None:
-        """Return whether the index has files of a release for this Python; None: not known."""
-        if not self.python or self._platform is None:
-            return None
-        keys = {"version": Known(torch, "asked"), "platform": self._platform}
-        found = self._scope.matrix.find(_RELEASES, keys).cell("python")
-        return self.python in fact_words(found) if isinstance(found, Known) else None
+        """Return whether a release has a file for this Python; None: unknown."""
+        return has_python_file(torch, self._environment, self._matrix)
 
     def instead(self, torch: str, build: str) -> dict[str, str]:
         """Return the nearest release with a file, what goes with it and its index; {}: none."""
@@ -66,34 +63,24 @@ class _Here:
         for release in (*newer, *older):
             if not self.has_file(release):
                 continue
-            fits = self._scope.matrix.find(TABLE, {"torch": Known(release, "asked")})
+            fits = self._matrix.find(TABLE, {"torch": Known(release, "asked")})
             where = {"version": Known(release, "asked"), "build": Known(build, "asked")}
-            index = fact_text(self._scope.matrix.find(_INDEXES, where).cell("index"), "")
-            vision, audio = (fact_text(fits.cell(name), "") for name in _COMPANIONS)
-            if index and vision and audio and self._runs(release, index):
-                return dict(zip(_NAMES, (release, vision, audio, index), strict=True))
+            index = fact_text(self._matrix.find(_INDEXES, where).cell("index"), "")
+            beside = {name: fact_text(fits.cell(name), "") for name in BESIDE_TORCH}
+            if index and all(beside.values()) and self._runs(release, index):
+                return {TORCH: release, **beside, _BUILD: index}
         return {}
 
     def _releases(self) -> Iterator[str]:
-        for row in self._scope.matrix.tables[TABLE].rows:
-            yield from cell_words(row["torch"])
+        for row in self._matrix.tables[TABLE].rows:
+            yield from cell_words(row[TORCH])
 
     def _runs(self, torch: str, build: str) -> bool:
         """Return whether a build has code for the GPU, where the text names one."""
-        gpu = self._facts.get("gpu[0].compute_capability")
-        if gpu is None:
+        if "gpu[0].compute_capability" not in self._environment.facts:
             return True
-        runs = self._scope.matrix.find("architectures", {"cc": gpu}).cell("runs")
-        if not isinstance(runs, Known):
-            return False
-        platform = self._platform or Known("", "asked")
-        keys = {"version": Known(torch, "asked"), "build": Known(build, "asked")}
-        found = self._scope.matrix.find(_BUILDS, {**keys, "platform": platform}).cell("sm")
-        return not {*fact_words(found)}.isdisjoint(fact_words(runs))
-
-
-_COMPANIONS = ("torchvision", "torchaudio")
-_NAMES = ("torch", *_COMPANIONS, "build")
+        rows = builds_of(torch, build, self._environment, self._matrix)
+        return any(has_code(row, self._environment, self._matrix) for row in rows or ())
 
 
 def for_this_python(fixes: tuple[Fix, ...], scope: Scope, texts: Sequence[str]) -> tuple[Fix, ...]:
@@ -128,16 +115,16 @@ def _says(torch: str, python: str) -> Step:
 
 def _replaced(step: Step, found: re.Match[str], better: dict[str, str]) -> Step:
     text = found[0]
-    for name in _COMPANIONS:
+    for name in BESIDE_TORCH:
         if found[name]:
             text = text.replace(f"{name}=={found[name]}", f"{name}=={better[name]}")
-    text = text.replace(f"torch=={found['torch']}", f"torch=={better['torch']}", 1)
-    text = text.removesuffix(found["build"]) + better["build"]
+    text = text.replace(f"torch=={found['torch']}", f"torch=={better[TORCH]}", 1)
+    text = text.removesuffix(found["build"]) + better[_BUILD]
     whole = step.text.replace(found[0], text)
     items = tuple(
-        f"{name}=={better[name]}" if name in _NAMES else item
+        f"{name}=={better[name]}" if name in better else item
         for item in step.items
         for name in (item.partition("==")[0],)
     )
-    index = PYTORCH_INDEXES + better["build"] if step.index else step.index
+    index = PYTORCH_INDEXES + better[_BUILD] if step.index else step.index
     return msgspec.structs.replace(step, text=whole, items=items, index=index)
