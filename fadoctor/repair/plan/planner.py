@@ -158,6 +158,8 @@ class _Planning:
         )
         self.wishes = hoping(self.wishes, Kernels(environment, session.matrix))
         self.problem = Problem(session, environment, self.wishes, self.base, question.requirements)
+        self.is_unasked = not question.want and not self.problem.is_from_nothing
+        """Whether only what is wrong is a reason for a step: others may break what works."""
         names = frozenset(name for action in self.variables for name in action.env)
         shown = without_folders(before.environment.facts, names)
         # what is compiled, is imported once a variable is changed, and was not read
@@ -169,7 +171,8 @@ class _Planning:
 
     def solved(self, limit: int = NODE_LIMIT, *, gives_up: bool = False) -> Solution:
         """Return the state to reach; where the packages themselves were not read, as it is."""
-        if self.unread:
+        is_idle = self.is_unasked and not self.findings and not self.complaints
+        if self.unread or is_idle:
             return Solution((), Cost())
         if self.problem.is_foreign:
             return Solution(rocm_choices(self.problem, self.findings), Cost())
@@ -179,6 +182,9 @@ class _Planning:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""
         after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
+        gone = self._solved(assessment)
+        if solution.changes and self.is_unasked and not gone and not self.complaints:
+            return self.written(Solution((), Cost()), explains=explains)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
         # beside steps a complaint is a note: they may end it
         complaints = () if solution.changes else self.complaints
@@ -189,7 +195,6 @@ class _Planning:
         dialect = choose_dialect(
             self.question.installer, self.problem.environment, self.question.project
         )
-        gone = self._solved(assessment)
         writer = Writer(self.problem, dialect, gone)
         left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
         changes = solution.changes

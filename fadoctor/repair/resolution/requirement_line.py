@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-# torch[x] >= 2.4, <3 | torch @ https://... ; up to a marker, a comment, a quote or the end
+# torch[x] >= 2.4, <3 | torch (>=2.4,<3) | torch @ https://...
+# up to a marker, a comment, a quote or the end
 _REST = (
     r"(?P<extras>\s?\[[^\]\n]{0,200}\])?"
     r"(?P<what>\s?@\s?[^\s'\";]{1,2000}"
+    r"|\s?\([<>=!~][^()'\"\n]{0,200}\)"
     r"|(?:\s?(?:[<>=!~]=?=?)\s?[\w.*+!-]{1,100}(?:\s?,)?){0,9})"
 )
 _QUOTE = "'\""

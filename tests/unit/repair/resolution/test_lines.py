@@ -35,6 +35,8 @@ TEXT = "requirements.txt"
         ("flash-attn @ https://a.org/x.whl#sha256=1", "flash-attn", FLASH, TEXT, FLASH),
         ("https://a.org/flash_attn-2.8.3-x.whl", "flash-attn", FLASH, TEXT, FLASH),
         ('    "torch>=2.4,<3",', "torch", "torch==2.6.0", "pyproject.toml", '    "torch==2.6.0",'),
+        ('    "torch (>=2.4,<3) ; os_name == \'posix\'",', "torch", "torch==2.6.0", "pyproject.toml",
+         '    "torch==2.6.0 ; os_name == \'posix\'",'),
         ('dependencies = ["torch>=2.4", "x"]', "torch", "torch==2.6.0", "pyproject.toml",
          'dependencies = ["torch==2.6.0", "x"]'),
         ("RUN pip install torch==2.7.1 x", "torch", "torch==2.6.0", "Dockerfile",
