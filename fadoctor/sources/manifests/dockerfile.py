@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.fact import printable
 from fadoctor.model.typed import decode
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
@@ -23,7 +24,7 @@ from fadoctor.syntax.loose_words import pairs, read_words
 from fadoctor.syntax.shell_filled_words import FilledWord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from fadoctor.model.errors import InputError
     from fadoctor.sources.manifests.planned import Manifest
@@ -80,6 +81,11 @@ def read(source: Source) -> Manifest:
     return _Build(source).manifest()
 
 
+def read_built(source: Source, target: str, arguments: Mapping[str, str | None]) -> Manifest:
+    """Return what a stage holds that is built with some arguments; "" names the last stage."""
+    return _Build(source, target, arguments).manifest()
+
+
 def _forget_cuda(stage: Stage) -> None:
     """Forget the CUDA of a torch that another one was installed over."""
     said = stage.facts.get("torch.cuda")
@@ -91,8 +97,10 @@ def _forget_cuda(stage: Stage) -> None:
 class _Build:
     """Follows the instructions."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(
+        self, source: Source, target: str = "", given: Mapping[str, str | None] | None = None
+    ) -> None:
+        self.source, self.target, self.given = source, target.lower(), dict(given or {})
         self.tables = load_knowledge().tables
         self.instructions = list(read_instructions(source))
         self.shared = shared_by(source, self.tables, _copied(self.instructions))
@@ -106,7 +114,10 @@ class _Build:
             self.instruction(each)
         if self.stage is None:
             raise self.source.error("no FROM: this is no Dockerfile that builds anything", line=1)
-        stage, draft = self.stage, Draft(self.source, KIND)
+        if self.target not in ("", *self.stages):
+            raise self.source.error(f"no stage {printable(self.target, 60)}", line=1)
+        stage = self.stages[self.target] if self.target else self.stage
+        draft = Draft(self.source, KIND)
         draft.is_in_steps = True
         draft.requirements = [each for asked in stage.packages.values() for each in asked]
         draft.constraints = stage.constraints
@@ -195,6 +206,8 @@ class _Build:
             value = said if equals and not word.is_open and len(said) <= _VALUE_LIMIT else None
             if not equals and self.stage is not None:
                 value = self.arguments.get(name)
+            elif name in self.given:
+                value = self.given[name]
             known[name] = None if name in _OF_BUILDKIT else value
 
     def environment(self, each: Instruction, stage: Stage) -> None:
