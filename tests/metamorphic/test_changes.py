@@ -32,11 +32,11 @@ EVERY = 4
 FEWEST = 150
 """Least number of logs that are changed: fewer would say little."""
 
-HALF = 2
-"""Of these logs each second one is changed in each landing, all of them once a week."""
+LANDING = 4
+"""Of these logs each fourth one is changed in each landing, all of them once a week."""
 
-SLACK_OF_HALF = 0.03
-"""By how much the share of one half may lie below that of all: words are dropped by chance."""
+SLACK_OF_LANDING = 0.03
+"""By how much the share of a part may lie below that of all: words are dropped by chance."""
 
 A_FEW = 30
 """Of these logs each thirtieth one is changed where nobody asked for all."""
@@ -102,11 +102,11 @@ def test_the_cause_of_a_few_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize(
-    "every", [pytest.param(HALF, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.weekly)]
+    "every", [pytest.param(LANDING, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.weekly)]
 )
 def test_the_cause_stays(name: str, every: int) -> None:
     share, lost = kept(name, logs(every))
-    assert share >= CHANGES[name][1] - (SLACK_OF_HALF if every > 1 else 0), lost
+    assert share >= CHANGES[name][1] - (SLACK_OF_LANDING if every > 1 else 0), lost
 
 
 def kept(name: str, among: tuple[Log, ...]) -> tuple[float, list[object]]:
@@ -130,4 +130,4 @@ def kept(name: str, among: tuple[Log, ...]) -> tuple[float, list[object]]:
 
 @pytest.mark.long
 def test_there_is_enough_to_change() -> None:
-    assert len(logs(HALF)) >= FEWEST
+    assert len(logs(LANDING)) >= FEWEST

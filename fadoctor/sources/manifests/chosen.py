@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fadoctor.sources.manifests.planned import Manifest
 
+PIP, UV_PIP = "pip", "uv pip"
 NAME_LIMIT = 32
 """Names that may be chosen."""
 
@@ -34,11 +35,18 @@ class ManifestRequest(msgspec.Struct, frozen=True):
 
     extras: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    installer: str = ""
+    """The command of a file that chooses: ``uv sync``, ``pip``; "" for fadoctor's own."""
 
     @property
     def is_made(self) -> bool:
         """Whether anything was chosen; a lock with all extras in it counts with all if not."""
-        return bool(self.extras or self.groups)
+        return bool(self.extras or self.groups or self.installer)
+
+    @property
+    def is_for_package(self) -> bool:
+        """Whether the project itself is installed: then no group of it counts."""
+        return self.installer in (PIP, UV_PIP)
 
     def settled(self, marker: str) -> str:
         """Return a marker of uv in which the extras of a project are settled, for no extra."""
@@ -68,7 +76,7 @@ class ManifestRequest(msgspec.Struct, frozen=True):
 
 def choice_of(extras: Iterable[str], groups: Iterable[str]) -> ManifestRequest:
     """Return what the command line chooses; UsageError where that is too much."""
-    found = ManifestRequest(*(tuple(map(normalise_name, names)) for names in (extras, groups)))
+    found = ManifestRequest(tuple(map(normalise_name, extras)), tuple(map(normalise_name, groups)))
     if len(found.extras) + len(found.groups) > NAME_LIMIT:
         raise UsageError(f"--extra and --group: at most {NAME_LIMIT} names")
     return found

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
+from fadoctor.sources.manifests import dockerfile
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import (
     FOR_A_CONDITION,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.docker_installs import Shared
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
+    from fadoctor.sources.manifests.yaml_units import Build
 
 KIND = "commands"
 LENGTH_LIMIT = 1 << 18
@@ -145,6 +148,8 @@ def _installed(source: Source, shared: Shared, unit: Unit) -> _Installed:
         note = open_image if "$" in unit.image.value else unseen_image
         if not said.is_known:
             stage.note(unit.image.place.line, note(unit.image.value[:160]))
+    if unit.build is not None:
+        _take_build(shared, stage, unit.build)
     stage.variables |= unit.variables
     _take_lists(source, stage, unit)
     script = "\n".join(unit.rows.values())
@@ -154,6 +159,20 @@ def _installed(source: Source, shared: Shared, unit: Unit) -> _Installed:
         if is_installer(text):
             stage.note(line, f"{FOR_A_CONDITION}, so not followed: {text.strip()[:160]}")
     return _Installed(unit, stage, script)
+
+
+def _take_build(shared: Shared, stage: Stage, build: Build) -> None:
+    """Begin with what a Dockerfile builds; a note says why it is not read."""
+    line = build.place.line
+    try:
+        source = shared.files.read(build.file)
+        built = dockerfile.read_built(source, build.target, build.arguments)
+    except InputError as error:
+        stage.note(line, f"{build.file} is not read: {error.problem}")
+        return
+    stage.take(built, line)
+    stage.python, stage.image = built.python or stage.python, built.image
+    stage.indexes += built.indexes
 
 
 class _Lines(Text):

@@ -10,7 +10,8 @@ import msgspec
 
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import InputError
-from fadoctor.sources.manifests import conda_lock, environment_yml, requirements_txt
+from fadoctor.sources.manifests import conda_listed, requirements_txt
+from fadoctor.sources.manifests.chosen import PIP, UV_PIP
 from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import (
@@ -29,9 +30,12 @@ from fadoctor.sources.manifests.install_options import (
     with_options,
 )
 from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, too_early, unmarked
+from fadoctor.sources.manifests.local_project import folder_of, read_project
+from fadoctor.sources.manifests.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.made_venv import made_with
 from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
+from fadoctor.sources.manifests.project_files import ProjectFiles
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.replaced import (
     carry_out,
@@ -41,21 +45,22 @@ from fadoctor.sources.manifests.replaced import (
     replace_triton,
 )
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
-from fadoctor.sources.manifests.source import Source
+from fadoctor.sources.manifests.working_folder import WorkingFolder
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.shell import read_shell
 from fadoctor.syntax.shell_commands import Depends, ShellCommand
-from fadoctor.syntax.shell_filled_words import FilledWord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Table
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
+    from fadoctor.sources.manifests.source import Source
     from fadoctor.syntax.dockerfile import Text
     from fadoctor.syntax.shell_events import Redirection
+    from fadoctor.syntax.shell_filled_words import FilledWord
 
 _INSTALLER = re.compile(
     r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}(?:PIP|UV|CONDA|MAMBA|POETRY|PDM)\w{0,20})"
@@ -70,28 +75,19 @@ _CONDA = frozenset(("conda", "mamba", "micromamba"))
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|\.{0,2}/|\.$|~/).{0,4000}|.{1,400}\.(?:whl|tar\.gz|zip)"
 )
-_LOCKS = {
-    ("uv", "sync"): ("uv.lock",),
-    ("poetry", "install"): ("poetry.lock", "pyproject.toml"),
-    ("poetry", "sync"): ("poetry.lock", "pyproject.toml"),
-    ("pdm", "install"): ("pdm.lock", "pyproject.toml"),
-    ("pdm", "sync"): ("pdm.lock",),
-    ("pixi", "install"): ("pixi.lock", "pixi.toml", "pyproject.toml"),
-    ("pipenv", "install"): ("Pipfile.lock", "Pipfile"),
-    ("pipenv", "sync"): ("Pipfile.lock",),
-}
-"""Command -> the files that say what it installs, the first one that is there."""
-
 # flash_attn*.whl, {package}
 _PATTERN = re.compile(r"[*{}]")
 FOR_A_CONDITION = "runs only under a condition"
 
 
-def shared_by(source: Source, tables: Mapping[str, Table]) -> Shared:
-    """Return what all scripts of a file have in common."""
+def shared_by(source: Source, tables: Mapping[str, Table], copied: Iterable[str] = ()) -> Shared:
+    """Return what all scripts of a file have in common.
+
+    `copied`: the paths that a Dockerfile copies from its build context.
+    """
     rows = tables["torch-indexes"].rows
     backends = {str(row["build"]): str(row["index"]) for row in rows}
-    return Shared(source, backends, Matrix(tables), Tally())
+    return Shared(ProjectFiles(source, copied), backends, Matrix(tables), Tally())
 
 
 def is_installer(text: str) -> bool:
@@ -100,9 +96,9 @@ def is_installer(text: str) -> bool:
 
 
 class Shared(msgspec.Struct, frozen=True):
-    """What all scripts of a Dockerfile have in common."""
+    """What all scripts of a file have in common."""
 
-    source: Source
+    files: ProjectFiles
     backends: dict[str, str]
     """Name of a build of torch -> the index that has it."""
     matrix: Matrix
@@ -114,10 +110,10 @@ class Installs:
 
     def __init__(self, shared: Shared, stage: Stage, text: Text) -> None:
         """Take the Dockerfile, the stage that the script runs in, and its text."""
-        self.source, self.tally, self.backends = shared.source, shared.tally, shared.backends
-        self.matrix = shared.matrix
+        self.files, self.source, self.tally = shared.files, shared.files.source, shared.tally
+        self.matrix, self.backends = shared.matrix, shared.backends
         self.stage, self.text = stage, text
-        self.has_cloned, self.is_in_clone = False, False
+        self.folder = WorkingFolder(stage)
         self.has_shell = False
         """Whether it gives a text to a shell, which was followed."""
 
@@ -154,13 +150,14 @@ class Installs:
         words = list(command.words[command.start :])
         if not words or command.is_shell or command.is_elsewhere:
             return
-        self.watch([word.text for word in words])
+        self.folder.watch([word.text for word in words])
         self.stage.python = made_with(words, self.text) or self.stage.python
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
                 self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
         elif command.depends is not Depends.NOTHING:
+            self.stage.is_open = True
             note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
             self.stage.note(self.line(command), note)
         else:
@@ -168,15 +165,6 @@ class Installs:
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
-
-    def watch(self, names: list[str]) -> None:
-        """Remember whether what follows runs in a fetched repository, with files of its own."""
-        if names[:2] == ["git", "clone"]:
-            self.has_cloned = True
-        elif names[0] in {"cd", "pushd"} and self.has_cloned:
-            self.is_in_clone = names[1:2] not in ([], ["-"], [".."])
-        elif names[0] == "popd":
-            self.is_in_clone = False
 
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing known."""
@@ -195,15 +183,17 @@ class Installs:
             return lambda: self.pip(rest)
         if _PIP.fullmatch(name) and verb == "uninstall":
             return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
-        return self.tool(name, verb, rest)
+        return self.tool(words, name, verb, rest)
 
-    def tool(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> Callable[[], None] | None:
+    def tool(
+        self, words: list[FilledWord], name: str, verb: str, rest: tuple[FilledWord, ...]
+    ) -> Callable[[], None] | None:
         """Return what carries out a command of a tool other than pip."""
         asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
         if asked and name in {"uv", "poetry", "pdm"}:
             return lambda: self.pip(asked, is_uv=name == "uv")
-        if (name, verb) in _LOCKS:
-            return lambda: self.lock(name, verb, rest)
+        if (name, verb) in LOCKS:
+            return lambda: self.lock(words, name, verb)
         if name in _CONDA and verb in {"install", "create"}:
             return lambda: self.conda(rest)
         if name in _CONDA and verb in {"remove", "uninstall"}:
@@ -236,14 +226,13 @@ class Installs:
                 found += tied(asks) if is_only and not manifest.indexes else asks
                 self.stage.constraints += manifest.constraints
                 self.stage.indexes += manifest.indexes
-                self.stage.notes += [(0, note) for note in manifest.notes]
+                self.stage.quote(manifest, self.text.place(word.at).line)
         for word in given.values(BOUNDS):
             manifest = self.beside(word, requirements_txt.read)
             if manifest is not None:
                 self.stage.constraints += manifest.requirements
         for word in (*given.plain, *given.values(("-e", "--editable"))):
-            asked = self.wish(word)
-            named = [msgspec.structs.replace(asked, index=index)] if asked else []
+            named = renamed(self.wishes(word, is_uv=is_uv), index)
             found += tied(named) if is_only else named
         number = 0 if given.flags & ALONE else self.tally.command()
         found = [msgspec.structs.replace(each, command=number) for each in found]
@@ -254,10 +243,14 @@ class Installs:
     ) -> list[Requirement]:
         """Return what is asked for, with the mark of what is surely built in isolation.
 
+        None is where an earlier command may have installed it.
+
         uv isolates always. Older releases of pip may build in the environment itself: there it is
         sure only where torch comes with the same command, else it is what newer releases do.
         """
         options = {name for name, _ in given.options}
+        if self.stage.is_open:
+            return unmarked(asked)
         if is_told(given.flags, options, self.stage.variables, self.source.text):
             is_off = "--no-build-isolation" in given.flags
             return too_early(self.stage, asked) if is_off else unmarked(asked)
@@ -298,20 +291,32 @@ class Installs:
             self.stage.note(self.text.place(word.at).line, note)
         return ""
 
-    def wish(self, word: FilledWord) -> Requirement | None:
+    def wishes(self, word: FilledWord, *, is_uv: bool) -> list[Requirement]:
         """Return what one word asks for; a note where only a run would tell."""
         place = self.counted(word)
         if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
             self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
-            return None
+            self.stage.is_open = True
+            return []
         is_address = _ADDRESS.fullmatch(word.text) is not None and " @ " not in word.text
-        if is_address or is_local(word.text):
-            found = read_address(word.text, place)
-            if found is None:
-                what = clean_url(word.text)[:160]
-                self.stage.note(place.line, f"the contents of {what} are unknown")
-            return found
-        return read_requirement(word.text, place, self.source)
+        if not is_address and not is_local(word.text):
+            return [read_requirement(word.text, place, self.source)]
+        if (found := read_address(word.text, place)) is not None:
+            return [found]
+        project = self.project(word, UV_PIP if is_uv else PIP)
+        if project is None:
+            what = clean_url(word.text)[:160]
+            self.stage.note(place.line, f"the contents of {what} are unknown")
+            return []
+        self.stage.constraints += project.constraints
+        self.stage.indexes += project.indexes
+        self.stage.quote(project, place.line)
+        return unmarked(project.requirements)
+
+    def project(self, word: FilledWord, installer: str) -> Manifest | None:
+        """Return what the project in a folder asks for; None where there is none to read."""
+        folder, extras = folder_of(word.text)
+        return read_project(self.files, self.folder.projects(folder), extras, installer)
 
     def counted(self, word: FilledWord) -> Place:
         """Return where a wish stands; InputError where there are too many."""
@@ -320,18 +325,20 @@ class Installs:
             raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
         return place
 
-    def lock(self, name: str, verb: str, rest: tuple[FilledWord, ...]) -> None:
+    def lock(self, words: list[FilledWord], name: str, verb: str) -> None:
         """Follow a command that installs what a lock says."""
-        word = FilledWord("", rest[0].at if rest else 0)
-        for file in _LOCKS[name, verb]:
+        place = self.text.place(words[0].at)
+        choice = chosen_by(name, tuple(words), self.source.choice)
+        for file in LOCKS[name, verb]:
+            beside = self.folder.beside(file)
             try:
-                source = self.source.read_beside(self.stage.copied.get(file, file))
+                source = self.files.read(beside or file, self.stage.copied.get(file, file))
             except InputError:
                 continue
-            self.stage.take(read_source(source), upgrade=True)
+            manifest = read_source(msgspec.structs.replace(source, choice=choice))
+            self.stage.take(of_choice(manifest), place.line, upgrade=True)
             return
-        place = self.text.place(word.at)
-        files = " or ".join(_LOCKS[name, verb])
+        files = " or ".join(LOCKS[name, verb])
         self.stage.note(place.line, f"{name} {verb}: there is no {files} beside this file")
 
     def conda(self, words: tuple[FilledWord, ...]) -> None:
@@ -342,9 +349,9 @@ class Installs:
         draft = Draft(self.source, "conda")
         names = CondaNames()
         for word in given.values(("-f", "--file")):
-            manifest = self.beside(word, _read_conda_file)
+            manifest = self.beside(word, conda_listed.read)
             if manifest is not None:
-                self.stage.take(manifest)
+                self.stage.take(manifest, self.text.place(word.at).line)
         for word in given.plain:
             place = self.counted(word)
             spec = None if word.is_open else parse_spec(word.text)
@@ -368,14 +375,15 @@ class Installs:
         if "://" in word.text:
             self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")
             return None
-        if self.is_in_clone and not word.text.startswith("/"):
+        if self.folder.is_fetched and not word.text.startswith("/"):
             note = f"{word.text[:160]} is not read: it is in a repository that is fetched"
             self.stage.note(place.line, note)
             return None
         name = word.text.rpartition("/")[2]
-        path = self.stage.copied.get(name, name)
+        beside = self.folder.beside(word.text)
+        paths = (beside or name, self.stage.copied.get(name, name), name)
         try:
-            source = self.source.read_beside(path)
+            source = self.files.read(*dict.fromkeys(paths))
         except InputError as error:
             self.stage.note(place.line, f"{word.text[:160]} is not read: {error.problem}")
             return None
@@ -387,14 +395,3 @@ def _is_bound(redirection: Redirection) -> bool:
     """Say whether a redirection was meant as the bound of a version: ``torch>=2.0``."""
     pieces = redirection.target.pieces
     return redirection.operator == ">" and bool(pieces) and pieces[0].text.startswith("=")
-
-
-def _read_conda_file(source: Source) -> Manifest:
-    """Read what ``conda --file`` takes: an environment, an explicit list, a list of specs."""
-    if source.name.endswith((".yml", ".yaml")):
-        return environment_yml.read(source)
-    if conda_lock.recognises(source.name, source.head):
-        return conda_lock.read(source)
-    draft = Draft(source, "environment list")
-    draft.note(1, "a list of packages for conda is not read")
-    return draft.manifest()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.fact import printable
 from fadoctor.model.typed import decode
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
@@ -22,6 +24,8 @@ from fadoctor.syntax.loose_words import pairs, read_words
 from fadoctor.syntax.shell_filled_words import FilledWord
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from fadoctor.model.errors import InputError
     from fadoctor.sources.manifests.planned import Manifest
     from fadoctor.sources.manifests.source import Source
@@ -53,6 +57,9 @@ _MAY_BRING_NVCC = re.compile(
 )
 _ADDRESS = re.compile(r"https?://[^\s'\"]{1,2000}\.whl|https?://[\w.]{1,100}/whl/\w{1,20}")
 
+# $NAME, *.txt, https://...
+_OPEN = re.compile(r"[$*?\[]|://")
+
 _BUILDS_NOTHING = "FLASH_ATTENTION_SKIP_CUDA_BUILD"
 """With it flash-attn's setup needs no nvcc, and compiles nothing."""
 _VALUE_LIMIT = 10_000
@@ -74,6 +81,11 @@ def read(source: Source) -> Manifest:
     return _Build(source).manifest()
 
 
+def read_built(source: Source, target: str, arguments: Mapping[str, str | None]) -> Manifest:
+    """Return what a stage holds that is built with some arguments; "" names the last stage."""
+    return _Build(source, target, arguments).manifest()
+
+
 def _forget_cuda(stage: Stage) -> None:
     """Forget the CUDA of a torch that another one was installed over."""
     said = stage.facts.get("torch.cuda")
@@ -85,21 +97,27 @@ def _forget_cuda(stage: Stage) -> None:
 class _Build:
     """Follows the instructions."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(
+        self, source: Source, target: str = "", given: Mapping[str, str | None] | None = None
+    ) -> None:
+        self.source, self.target, self.given = source, target.lower(), dict(given or {})
         self.tables = load_knowledge().tables
-        self.shared = shared_by(source, self.tables)
+        self.instructions = list(read_instructions(source))
+        self.shared = shared_by(source, self.tables, _copied(self.instructions))
         self.arguments: dict[str, str | None] = {}
         self.stages: dict[str, Stage] = {}
         self.stage: Stage | None = None
         self.count = 0
 
     def manifest(self) -> Manifest:
-        for each in read_instructions(self.source):
+        for each in self.instructions:
             self.instruction(each)
         if self.stage is None:
             raise self.source.error("no FROM: this is no Dockerfile that builds anything", line=1)
-        stage, draft = self.stage, Draft(self.source, KIND)
+        if self.target not in ("", *self.stages):
+            raise self.source.error(f"no stage {printable(self.target, 60)}", line=1)
+        stage = self.stages[self.target] if self.target else self.stage
+        draft = Draft(self.source, KIND)
         draft.is_in_steps = True
         draft.requirements = [each for asked in stage.packages.values() for each in asked]
         draft.constraints = stage.constraints
@@ -136,6 +154,8 @@ class _Build:
             self.script(each, self.stage)
         elif each.keyword in {"COPY", "ADD"}:
             self.copy(each, self.stage)
+        elif each.keyword == "WORKDIR":
+            self.workdir(each, self.stage)
         elif each.keyword not in _OTHERS:
             shown = each.text.text.strip()[:80]
             self.stage.note(each.place.line, f"no instruction of a Dockerfile: {shown}")
@@ -160,6 +180,7 @@ class _Build:
             stage = parent.on_top()
         else:
             stage = Stage()
+            stage.workdir = "/"
             stage.image = Setting(base.text, place)
             said = read_image(base.text, place, self.tables)
             stage.install(said.requirements)
@@ -185,6 +206,8 @@ class _Build:
             value = said if equals and not word.is_open and len(said) <= _VALUE_LIMIT else None
             if not equals and self.stage is not None:
                 value = self.arguments.get(name)
+            elif name in self.given:
+                value = self.given[name]
             known[name] = None if name in _OF_BUILDKIT else value
 
     def environment(self, each: Instruction, stage: Stage) -> None:
@@ -201,6 +224,12 @@ class _Build:
                 stage.settings[name] = Setting(value, each.text.place(word.at))
             else:
                 stage.settings.pop(name, None)
+
+    def workdir(self, each: Instruction, stage: Stage) -> None:
+        """Change the folder in which commands begin."""
+        words = self.words(each, dict(stage.variables))
+        if len(words) == 1 and not words[0].is_open:
+            stage.workdir = posixpath.join(stage.workdir or "/", words[0].text)
 
     def script(self, each: Instruction, stage: Stage) -> None:
         """Follow the commands of a RUN."""
@@ -249,7 +278,7 @@ class _Build:
         if origin is None:
             for word in words[:-1]:
                 if not word.is_open and "*" not in word.text:
-                    stage.copied[word.text.rpartition("/")[2]] = word.text.removeprefix("/")
+                    _take_along(stage, word.text, words[-1].text, is_alone=len(words) == 2)
             return
         stage.facts.pop(IN_IMAGE, None)  # a toolkit may be among the files
         other = self.stages.get(origin[1].lower())
@@ -263,7 +292,32 @@ class _Build:
             )
 
 
+def _copied(instructions: Iterable[Instruction]) -> list[str]:
+    """Return the paths that are copied from the build context and need no value."""
+    found = []
+    for each in instructions:
+        text = each.text.text[each.start :]
+        if each.keyword in {"COPY", "ADD"} and "--from=" not in text:
+            words = [w.text for w in read_words(text, {}, 0) if not w.text.startswith("--")]
+            found += [w.removeprefix("/") for w in words[:-1] if not _OPEN.search(w)]
+    return found
+
+
+def _take_along(stage: Stage, source: str, to: str, *, is_alone: bool) -> None:
+    """Remember what is copied where; whether it is a folder the text does not say."""
+    source = source.removeprefix("/")
+    name = posixpath.basename(source)
+    stage.copied[name] = source
+    there = posixpath.join(stage.workdir or "/", to)
+    stage.folders.setdefault(posixpath.normpath(posixpath.join(there, name)), source)
+    is_renamed = is_alone and not to.endswith("/")
+    if is_renamed or posixpath.normpath(source) == "." or name == "":
+        stage.folders[posixpath.normpath(there)] = source
+    elif "." not in name:  # a folder: what is in it is copied, not itself
+        stage.folders.setdefault(posixpath.normpath(there), source)
+
+
 _OTHERS = frozenset((
-    "LABEL", "MAINTAINER", "EXPOSE", "VOLUME", "USER", "WORKDIR", "STOPSIGNAL", "HEALTHCHECK",
+    "LABEL", "MAINTAINER", "EXPOSE", "VOLUME", "USER", "STOPSIGNAL", "HEALTHCHECK",
     "SHELL", "ONBUILD", "CMD", "ENTRYPOINT",
 ))  # fmt: skip

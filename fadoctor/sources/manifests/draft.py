@@ -83,7 +83,7 @@ def only_named(draft: Draft, line: int, what: str, names: list[str]) -> None:
 
     `what`: such as "the extra train"; then the option that takes it is named.
     """
-    if names:
+    if names and not draft.source.choice.is_for_package:
         shown = ", ".join(names[:8]) + (" and more" if len(names) > 8 else "")
         _, kind, name = f"{what}  ".split(" ", 2)
         option = f"; --{kind} {name.strip()} takes it" if kind in ("extra", "group") else ""

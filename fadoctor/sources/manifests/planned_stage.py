@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -60,8 +61,14 @@ class Stage:
         self.refused: dict[str, str] = {}
         """Package -> why the command that names it installs nothing."""
         self.notes: list[tuple[int, str]] = []
+        self.is_open = False
+        """Whether a command installs what only a run would tell: any package may be there."""
         self.copied: dict[str, str] = {}
-        """Name in the image -> path beside the Dockerfile."""
+        """Name in the image -> path in the build context."""
+        self.folders: dict[str, str] = {}
+        """Path in the image -> path in the build context that was copied there."""
+        self.workdir: str | None = None
+        """Where commands begin, in an image; None where they begin is that of the files."""
 
     def on_top(self) -> Stage:
         """Return a stage that is built from this one."""
@@ -74,17 +81,35 @@ class Stage:
         found.facts = dict(self.facts)
         found.python, found.image, found.system = self.python, self.image, self.system
         found.notes, found.copied = list(self.notes), dict(self.copied)
+        found.folders, found.workdir = dict(self.folders), self.workdir
+        found.is_open = self.is_open
         found.refused = dict(self.refused)
         return found
 
-    def take(self, manifest: Manifest, *, upgrade: bool = False) -> None:
-        """Install what another file asks for."""
+    def beside(self, path: str) -> str | None:
+        """Return the path in the build context of one in the image; None where none was copied.
+
+        Where commands begin beside the files, a path is what it is; one from the root is none.
+        """
+        path = posixpath.normpath(path)
+        if self.workdir is None:
+            return None if path.startswith(("/", "~")) else path
+        rest = ""
+        while path not in self.folders:
+            head, _, name = path.rpartition("/")
+            if not name:
+                return None
+            path, rest = head or "/", posixpath.join(name, rest) if rest else name
+        return posixpath.normpath(posixpath.join(self.folders[path], rest))
+
+    def take(self, manifest: Manifest, line: int, *, upgrade: bool = False) -> None:
+        """Install what another file asks for that a command in a line names."""
         self.install(manifest.requirements, upgrade=upgrade)
         self.constraints += manifest.constraints
         self.facts |= manifest.facts
         self.refused |= manifest.refused
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
-        self.notes += [(0, note) for note in manifest.notes]
+        self.quote(manifest, line)
 
     def install(self, asked: Iterable[Requirement], *, upgrade: bool = False) -> None:
         """Install packages; what is there and good enough stays, as installers leave it."""
@@ -111,6 +136,10 @@ class Stage:
         }
         self.python = other.python or self.python
         self.notes += [note for note in other.notes if note not in self.notes]
+
+    def quote(self, manifest: Manifest, line: int) -> None:
+        """Repeat what was not followed in another file, with the line that names that file."""
+        self.notes += [(line, note) for note in manifest.notes]
 
     def note(self, line: int, text: str) -> None:
         """Say what was not followed."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.sources.manifests.chosen import PIP, UV_PIP
 from fadoctor.sources.manifests.draft import Draft, only_named
 from fadoctor.sources.manifests.entries import all_of, pep508, specifier
 from fadoctor.sources.manifests.isolated import PDM, POETRY, marked
@@ -40,13 +41,17 @@ def read(source: Source) -> Manifest:
     draft = Draft(source, KIND)
     root = tree.root
     _project(draft, tree)
-    _groups(draft, tree)
+    choice = source.choice
+    if not choice.is_for_package:
+        _groups(draft, tree)
     for tool, reader in (
         ("poetry", read_poetry),
         ("uv", read_uv),
         ("pdm", read_pdm),
         ("pixi", read_pixi),
     ):
+        if choice.is_for_package and tool not in _OF_PACKAGE[choice.installer]:
+            continue
         node = tree.find(root, "tool", tool)
         if node is not None:
             reader(draft, tree, node)
@@ -62,6 +67,8 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
+_OF_PACKAGE = {PIP: ("poetry",), UV_PIP: ("poetry", "uv")}
+"""Installer -> the tables that it, or the build of the project, heeds."""
 _TOOLS = frozenset(("uv", "poetry", "pdm"))
 """Tables of tools that build every package in isolation, whatever is there."""
 

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
     """Add what ``poetry install`` brings: main dependencies, and groups that are not optional."""
-    indexes = _sources(draft, tree, poetry)
-    tables = [tree.table(poetry, "dependencies"), tree.table(poetry, "dev-dependencies")]
-    for name, node in tree.table(poetry, "group").items():
+    is_package = draft.source.choice.is_for_package
+    indexes = {} if is_package else _sources(draft, tree, poetry)
+    tables = [tree.table(poetry, "dependencies")]
+    if not is_package:
+        tables.append(tree.table(poetry, "dev-dependencies"))
+    for name, node in tree.table(poetry, "group").items() if not is_package else ():
         group = tree.table(node, "dependencies")
         optional = tree.find(node, "optional")
         if not draft.takes_group(name) and optional is not None and optional.value is True:

@@ -62,7 +62,7 @@ def built_apart(tree: ManifestTree) -> set[str]:
 
 def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     """Add what uv knows beside the project's own wishes."""
-    if "dev" in uv_groups(tree):
+    if "dev" in uv_groups(tree) and not draft.source.choice.is_for_package:
         draft.requirements += [pep508(tree, item) for item in tree.items(uv, "dev-dependencies")]
     indexes = _indexes(draft, tree, uv)
     backend = _backend(tree, uv)

@@ -9,8 +9,11 @@ import msgspec
 
 from fadoctor.model.fact import printable
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.isolated import marked
+from fadoctor.sources.manifests.chosen import PIP
+from fadoctor.sources.manifests.isolated import marked, unmarked
+from fadoctor.sources.manifests.local_project import folder_of, read_project
 from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting, unseen_files
+from fadoctor.sources.manifests.project_files import ProjectFiles
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url
 
@@ -128,7 +131,7 @@ class _Reading:
         if name in ("-r", "--requirement", "-c", "--constraint"):
             self._include(value, line, source, bounds=bounds or name in ("-c", "--constraint"))
         elif name in ("-e", "--editable"):
-            self._address(value, place)
+            self._address(value, place, source)
         elif name in _INDEX:
             self.index = [Setting(clean_url(value), place)]
         elif name in _MORE_INDEXES:
@@ -156,7 +159,7 @@ class _Reading:
         text = _OF_A_REQUIREMENT.sub("", line.text)
         has_hash = "--hash" in line.text
         if _ADDRESS.fullmatch(text) or _PATH.fullmatch(text) or is_local(text):
-            self._address(text, place, has_hash=has_hash)
+            self._address(text, place, source, has_hash=has_hash)
             return
         asked = read_requirement(text, place, source)
         if bounds:
@@ -165,8 +168,14 @@ class _Reading:
         self.requirements.append(asked)
         self.hashed += has_hash
 
-    def _address(self, text: str, place: Place, *, has_hash: bool = False) -> None:
+    def _address(self, text: str, place: Place, source: Source, *, has_hash: bool = False) -> None:
         asked = read_address(text, place)
+        if asked is None and (project := _project(text, source)) is not None:
+            self.requirements += unmarked(project.requirements)
+            self.constraints += project.constraints
+            self.more += project.indexes
+            self.notes += project.notes
+            return
         if asked is None:
             self.notes.append(
                 f"{place}: the contents of {printable(clean_url(text), 120)} are unknown"
@@ -174,6 +183,14 @@ class _Reading:
             return
         self.requirements.append(asked)
         self.hashed += has_hash
+
+
+def _project(text: str, source: Source) -> Manifest | None:
+    """Return what a folder beside the file asks for, as a project; None where there is none."""
+    folder, extras = folder_of(text)
+    if not folder or folder.startswith(("/", "~")):
+        return None
+    return read_project(ProjectFiles(source), (folder,), extras, PIP)
 
 
 def logical_lines(source: Source) -> Iterator[RequirementLine]:

@@ -6,6 +6,7 @@ list of steps. Its lists of packages count as well.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -44,6 +45,22 @@ _BLOCK = re.compile(r"(?:[|>][+\-0-9]{0,2}\s*(?:#.*)?|<<-?\w{1,40}\s*)$")
 _PYTHON = re.compile(r"(?:py(?:thon)?)?(3)\.?(\d{1,2})")
 
 
+# ${IMAGE:-vllm/vllm-openai:v0.10.0}: what compose and shells take where nobody sets the variable
+_DEFAULTED = re.compile(r"\$\{\w{1,80}:?-([^{}$\n]{0,200})\}")
+
+
+class Build(msgspec.Struct, frozen=True):
+    """The Dockerfile that a machine is built from, by compose or a development container."""
+
+    file: str
+    """Path relative to the file that names it."""
+    place: Place
+    target: str = ""
+    """Name of the stage; "" for the last one."""
+    arguments: dict[str, str | None] = {}
+    """Build arguments that are given; None where only a run would tell."""
+
+
 class Unit:
     """One machine or container."""
 
@@ -55,8 +72,11 @@ class Unit:
         self.wishes: list[tuple[str, Place]] = []
         self.notes: list[tuple[int, str]] = []
         self.image: Setting | None = None
+        self.build: Build | None = None
         self.python: Setting | None = None
         self.variables: dict[str, str | None] = {}
+        self.has_image = False
+        """Whether it names the image itself."""
         self.is_bare = False
         """Whether it begins with a Python and nothing else that is judged."""
 
@@ -84,9 +104,13 @@ def read_units(source: Source) -> list[Unit]:
     for document in (*documents, *within):
         for _, held in descend(document, _Held(), enter):
             unit = held.owner
-            if unit is not None and (unit.rows or unit.wishes) and unit not in found:
+            if unit is not None and unit not in found and _says_something(unit):
                 found.append(unit)
     return found
+
+
+def _says_something(unit: Unit) -> bool:
+    return bool(unit.rows or unit.wishes or unit.build or (unit.image and unit.has_image))
 
 
 def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[str]) -> Unit:
@@ -102,7 +126,12 @@ def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[st
         inner = named.get("image") if named is not None and named.mapping else named
         if inner is not None and isinstance(inner.scalar, str):
             place = Place(source.name, inner.line, inner.column)
-            unit.image = Setting(inner.scalar.removeprefix("docker:"), place)
+            image = _DEFAULTED.sub(r"\1", inner.scalar.removeprefix("docker:"))
+            unit.image, unit.has_image = Setting(image, place), True
+    if (build := by_key.get("build")) is not None:
+        unit.build = _build(source, build)
+        if unit.build is not None:
+            unit.image = None  # it names what is built
     _lists(source, unit, by_key)
     is_maybe = "if" in by_key or "when" in by_key
     for script in list(_scripts(by_key)):
@@ -115,6 +144,39 @@ def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[st
             before = unit.rows.get(line + at, "")
             unit.rows[line + at] = f"{before}; {row}" if before.strip() else row
     return unit
+
+
+def _build(source: Source, node: Node) -> Build | None:
+    """Return the Dockerfile that ``build`` names: a folder, or a mapping with one."""
+    by_key = {name.lower(): each for name, each in node.mapping.items()}
+    place = Place(source.name, node.line, node.column)
+    context = _text(by_key.get("context")) or _text(node) or "."
+    if "://" in context or "$" in context or (node.mapping and not by_key.keys() & _OF_BUILD):
+        return None
+    # a development container names the Dockerfile from its own folder, compose from the context
+    is_own = source.name.endswith("devcontainer.json")
+    file = _text(by_key.get("dockerfile")) or "Dockerfile"
+    given = by_key.get("args")
+    arguments = {} if given is None else _arguments(given)
+    path = posixpath.normpath(file if is_own else posixpath.join(context, file))
+    return Build(path, place, _text(by_key.get("target")), arguments)
+
+
+_OF_BUILD = frozenset(("context", "dockerfile", "target", "args"))
+
+
+def _text(node: Node | None) -> str:
+    return node.scalar if node is not None and isinstance(node.scalar, str) else ""
+
+
+def _arguments(node: Node) -> dict[str, str | None]:
+    """Return build arguments: a mapping, or a list of ``NAME=value``."""
+    listed = (str(item.scalar).partition("=") for item in node.items if item.scalar is not None)
+    found = {name: value if sign else None for name, sign, value in listed}
+    for name, each in node.mapping.items():
+        found[name] = None if each.scalar is None else str(each.scalar)
+    filled = {name: value and _DEFAULTED.sub(r"\1", value) for name, value in found.items()}
+    return {name: None if value and "$" in value else value for name, value in filled.items()}
 
 
 def _worked_out(text: str, variables: dict[str, str | None]) -> str:
