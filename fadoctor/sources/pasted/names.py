@@ -51,7 +51,7 @@ PLAIN_VERSION = compiled(r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60}
 
 WISH = compiled(
     r"(?i)require(?!\w{1,5} already)|depend|\bneed(?:s|ed)?\b"
-    r"|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
+    r"|incompatible|specifier|built for|>=|<=|collecting(?! metrics)|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\bother\b"
     r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
@@ -69,7 +69,7 @@ GPU_NAME = compiled(
     r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
-    r"|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
+    r"|(?:GTX )?TITAN (?:RTX|V|X Pascal|Xp?|Black|Z)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )
 """The name of a GPU, with its maker, its brand, or neither."""
