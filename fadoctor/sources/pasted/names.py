@@ -51,7 +51,7 @@ PLAIN_VERSION = compiled(r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60}
 
 WISH = compiled(
     r"(?i)require(?!\w{1,5} already)|depend|\bneed(?:s|ed)?\b"
-    r"|incompatible|specifier|built for|>=|<=|collecting|download|e\.g\.|such as"
+    r"|incompatible|specifier|built for|>=|<=|collecting(?! metrics)|download|e\.g\.|such as"
     r"|upgrad|downgrad|\bshould\b|\btry\b|\bworks?\b|recommend|or (?:newer|higher|later|above)"
     r"|at least|\bsince\b|\bunlike\b|instead of|\buntil\b|only supports?|\bother\b"
     r"|\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download|wheel)\b"
@@ -69,21 +69,23 @@ GPU_NAME = compiled(
     r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
-    r"|TITAN (?:RTX|V|Xp?)|Orin|Thor)"
+    r"|(?:GTX )?TITAN (?:RTX|V|X Pascal|Xp?|Black|Z)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )
 """The name of a GPU, with its maker, its brand, or neither."""
 
 BARE_GPU = compiled(
     r"(?i)(?<![\w./$:#=-])(?P<lead>(?:\b(?:my|an?|our|two|three|four|dual|single|old|new|both"
-    r"|dedicated|discrete|meiner?|mi|ma|mon|minha|eine|une|una|uma)|\d ?x|[\u00d7\u5f20\u5757]"
+    r"|dedicated|discrete|meiner?|mi|ma|mon|minha|eine|une|una|uma)|\d ?x"
+    r"|[\u00d7\u5f20\u5757\u4e2a\u53f0\u7528\u5728\u53cc]"
     r"|\bnvidia(?: geforce)?|\bgeforce|\b(?:gpu|card|vga) ?(?:is|:)"
     r"|\u30b0\u30e9\u30dc(?:\u306f|\u304c)|\u663e\u5361(?:\u662f|\u4e3a)?"
     r"|\ube44\ub514\uc624 ?\uce74\ub4dc\ub294)\s?)?"
     r"(?P<name>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[5-9]0|50[5-9]0)"
-    r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b)?(?!\w|[.,:%]\d|-\d)"
+    r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b)?(?!\w|[.,:%]\d|-\d|\u5e74)"
     r"(?P<noun> (?:cards?|gpus?|laptop)\b| on (?:windows|linux|ubuntu)\b| \(?\d{1,2} ?gb\b"
-    r"| ?(?:\u663e\u5361|\u986f\u5361|\u7b14\u8bb0\u672c|\u72ec\u663e|\u30ce\u30fc\u30c8"
+    r"| ?\u7684?(?:\u670d\u52a1\u5668|\u673a\u5668|\u4e3b\u673a|\u663e\u5361)"
+    r"| ?(?:\u986f\u5361|\u7b14\u8bb0\u672c|\u72ec\u663e|\u30ce\u30fc\u30c8"
     r"|\uadf8\ub798\ud53d|\ub178\ud2b8\ubd81))?"
 )
 """A GeForce without its series, as people say it: my 3090, 4070 Ti, 2x3090, a 4060 laptop.
