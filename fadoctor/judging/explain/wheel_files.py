@@ -73,7 +73,7 @@ _GUESSED = "Guessing wheel URL"
 _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64": "_x86_64"}
 """What the names of files hold that are for another platform than this one."""
 _OF_LINUX = compiled(
-    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
+    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|linux)\b|(?<![\w.])/(?:home|usr|opt)/|/lib/python3\.\d"
 )
 
 
