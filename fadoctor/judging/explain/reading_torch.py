@@ -5,13 +5,13 @@ They hold no braces, no dollar and no double quote: notebooks and shells take th
 
 from __future__ import annotations
 
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
 from fadoctor.model.fix import Step, StepKind
-from fadoctor.model.packages import PACKAGES, XFORMERS
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, XFORMERS
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -23,11 +23,17 @@ _FLASH_FILES = "https://github.com/Dao-AILab/flash-attention/releases/download/v
 _OTHER_FILES = "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases"
 _INDEX = "https://download.pytorch.org/whl/"
 _CUDAS = ("11", "12")
-_LINUX = "linux_x86_64"
+_LINUX, _WINDOWS = "linux_x86_64", "win_amd64"
+_FLASH = PACKAGES[FLASH_ATTN][0]
+_KEYS = ("torch", "cuda", "python")
 _LEAST = compiled(r">=2\.(?P<minor>\d{1,2})")
 _READS_FLASH = (
     "It reads torch's version, CUDA and ABI, and installs flash-attn's own wheel for them and this "
     "Python. Nothing is compiled. Run it with the Python that runs the program."
+)
+_READS_COMMUNITY = (
+    "It reads torch's version, CUDA and Python, and installs the wheel of mjun0812 for them. "
+    "Nothing is compiled. If it names a page instead, no wheel there fits this torch."
 )
 _READS_XFORMERS = (
     "It reads torch's version, and installs the xformers that was built for it, from the index of "
@@ -47,6 +53,18 @@ def flash_steps(tables: Mapping[str, Table], torch: str, python: str, pip: str) 
     ]
     command = flash_command(rows, python, pip)
     return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS_FLASH)] if command else []
+
+
+def windows_flash_steps(
+    rows: Iterable[Mapping[str, object]], torch: str, python: str, pip: str
+) -> list[Step]:
+    """Return the one command for a wheel of flash-attn for Windows, and what it does.
+
+    `rows`: the files of the community; `torch`, `python`: what a text tells, "" for nothing.
+    """
+    command = windows_flash_command(rows, torch, python, pip)
+    said = Step(StepKind.ADVICE, _READS_COMMUNITY)
+    return [Step(StepKind.SYSTEM, command), said] if command else []
 
 
 def steps_for(
@@ -111,6 +129,46 @@ def flash_command(rows: Iterable[Mapping[str, object]], python: str, options: st
         f"+ '%2Bcu' + {label} + 'torch' + m "
         "+ 'cxx11abi' + a + '-' + p + '-' + p "
         "+ '-linux_x86_64.whl'])\""
+    )
+
+
+def windows_flash_command(
+    rows: Iterable[Mapping[str, object]], torch: str, python: str, options: str
+) -> str:
+    """Return the command for a wheel of flash-attn for Windows: it reads torch, CUDA and Python.
+
+    A file serves each minor release of its CUDA: of two the newer one has code for newer GPUs.
+    "" where no file is for `torch` and `python`.
+    """
+    best: dict[tuple[str, str, str], tuple[object, str, str, str]] = {}
+    for row in rows:
+        if row["package"] != _FLASH or _WINDOWS not in cell_words(row["platform"]):
+            continue
+        version = max(cell_words(row["version"]), key=version_key)
+        for minor, label, tag in product(*(cell_words(row[each]) for each in _KEYS)):
+            cuda = label.removeprefix("cu")
+            if torch in ("", minor) and python in ("", tag) and tag[-1].isdigit():
+                place = str(row["tag"])
+                order = (version_key(version), int(cuda), version_key(place.removeprefix("v")))
+                key = (minor, cuda[:2], tag.removeprefix("cp"))
+                each = (order, f"{place} {version}", cuda, minor)
+                best[key] = max(best.get(key, each), each, key=lambda known: known[0])
+    served: dict[str, list[str]] = {}
+    for (_, _, tag), (_, place, cuda, minor) in sorted(best.items()):
+        served.setdefault(f"{place} {cuda} {minor}", []).append(tag)
+    known = ", ".join(f"'{file} {' '.join(tags)}'" for file, tags in served.items())
+    words = ", ".join(f"'{word}'" for word in options.split()[1:])
+    return known and (
+        'python -c "import sys, subprocess as s, torch as t; '
+        "m = '.'.join(t.__version__.split('.')[:2]); c = str(t.version.cuda)[:2]; "
+        "p = '3' + str(sys.version_info[1]); "
+        f"f = [w for w in [x.split() for x in [{known}]] "
+        "if w[2][:2] == c and w[3] == m and p in w[4:]]; "
+        "f or sys.exit('torch ' + t.__version__ + ' and Python ' + p + "
+        f"': see {_OTHER_FILES}'); w = f[0]; "
+        f"s.call([sys.executable, '-m', 'pip', {words}, '{_OTHER_FILES}/download/' + w[0] + "
+        "'/flash_attn-' + w[1] + '%2Bcu' + w[2] + 'torch' + m + '-cp' + p + '-cp' + p + "
+        "'-win_amd64.whl'])\""
     )
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.tried import MISFITS
+from fadoctor.judging.explain import reading_torch as reads
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
 from fadoctor.judging.explain.older_glibc import needs_newer
 from fadoctor.judging.explain.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.own_python import is_of_uv
-from fadoctor.judging.explain.reading_torch import flash_steps, reading_command, steps_for
 from fadoctor.judging.explain.shown_places import names_arm, shown_abi
 from fadoctor.judging.explain.told_torch import NEWER, told_first, told_major, told_torch
 from fadoctor.knowledge.matrix.load import load_apart
@@ -45,11 +45,8 @@ SAGE = "sageattention"
 _XFORMERS = PACKAGES[XFORMERS][0]
 _FLASH = PACKAGES[FLASH_ATTN][0]
 _WINDOWS, _LINUX, _ARM_LINUX = "win_amd64", "linux_x86_64", "linux_aarch64"
-_OFFICIAL_FIT, _SAGE_FILES, _TRITON = (
-    "flash-attn-for-torch",
-    "sageattention-windows",
-    "triton-windows-for-torch",
-)
+_OFFICIAL_FIT, _COMMUNITY = "flash-attn-for-torch", "flash-attn-wheels-community"
+_SAGE_FILES, _TRITON = "sageattention-windows", "triton-windows-for-torch"
 _NEW_ABI = "2.7"
 """The torch since which pip's builds have the new C++ string ABI."""
 _LINES = 6
@@ -76,7 +73,7 @@ _GUESSED = "Guessing wheel URL"
 _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64": "_x86_64"}
 """What the names of files hold that are for another platform than this one."""
 _OF_LINUX = compiled(
-    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|arch linux|linux)\b|(?<![\w.])/(?:home|usr|opt)/"
+    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|linux)\b|(?<![\w.])/(?:home|usr|opt)/|/lib/python3\.\d"
 )
 
 
@@ -104,7 +101,7 @@ class WheelFiles:
         elif wheel == NAMED_FILE:
             made = of_another_python(self._lines, self._python, self._platform)
         elif distribution and not self._is_of_uv:
-            made = steps_for(self._matrix.tables, distribution, self._torch, self._platform)
+            made = reads.steps_for(self._matrix.tables, distribution, self._torch, self._platform)
         if not made:
             return fix
         is_titled = distribution in (SAGE, _FLASH, _XFORMERS)
@@ -137,7 +134,7 @@ class WheelFiles:
         torch, python = self._torch or told_torch(self._lines), self._python
         if self._platform == _LINUX and not (torch and python):
             tables, pip = self._matrix.tables, self._pip
-            made = [] if self._is_of_uv else flash_steps(tables, torch, python, pip)
+            made = [] if self._is_of_uv else reads.flash_steps(tables, torch, python, pip)
             if made or not torch:
                 return made or self._by_setup(python)
         if torch and python:
@@ -191,6 +188,10 @@ class WheelFiles:
 
     def _pattern(self, torch: str, python: str) -> list[Step]:
         """Return how to ask for what is not known, and the command of the usual case."""
+        if self._platform == _WINDOWS and not self._is_of_uv:
+            rows = load_apart(self._matrix.tables)[_COMMUNITY].rows
+            if made := reads.windows_flash_steps(rows, torch, python, self._pip):
+                return made
         usual_torch, usual_python = torch or self._usual, python or "cp312"
         cuda = next(iter(told_first(self._cudas(usual_torch), self._lines)), "")
         file = self._file(usual_torch, cuda, usual_python)
@@ -227,7 +228,7 @@ class WheelFiles:
             return []
         windows = self._platform == _WINDOWS
         linux = f"On Linux: {_FROM_SOURCE}. {compiles}"
-        command = reading_command(rows) if len(rows) > _FEW else ""
+        command = reads.reading_command(rows) if len(rows) > _FEW else ""
         if command and windows:
             return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS)]
         if command:

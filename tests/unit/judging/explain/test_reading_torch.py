@@ -14,6 +14,7 @@ from fadoctor.judging.explain.reading_torch import (
     flash_steps,
     reading_command,
     release_steps,
+    windows_flash_command,
     xformers_steps,
 )
 
@@ -72,6 +73,36 @@ def test_the_file_of_flash_attn(  # noqa: PLR0917
         f"{release}%2Bcu{label}torch{version[:3]}cxx11abi{str(abi).upper()}-{python}-{python}"
         "-linux_x86_64.whl"
     )
+
+
+def test_a_wheel_for_windows_is_chosen_by_torch_and_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    label = f"cp3{sys.version_info[1]}"
+    row = {
+        "package": "flash-attn",
+        "platform": "win_amd64 linux_x86_64",
+        "python": f"{label} cp39t",
+    }
+    rows = [
+        row | {"tag": "v0.1.0", "version": "2.6.3 2.7.4", "cuda": "cu121 cu126", "torch": "2.6"},
+        row | {"tag": "v0.2.0", "version": "2.7.4", "cuda": "cu124", "torch": "2.6"},
+        row
+        | {"tag": "v0.3.0", "version": "2.8.3", "cuda": "cu126", "torch": "2.6"}
+        | {"platform": "x"},
+    ]
+    torch = ModuleType("torch")
+    vars(torch).update(__version__="2.6.0+cu124", version=SimpleNamespace(cuda="12.4"))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    command = windows_flash_command(rows, "", "", "pip install --no-deps")
+    assert _called(command, monkeypatch)[-1] == (
+        "https://github.com/mjun0812/flash-attention-prebuild-wheels/releases/download/v0.1.0/"
+        f"flash_attn-2.7.4%2Bcu126torch2.6-{label}-{label}-win_amd64.whl"
+    )
+    assert windows_flash_command(rows, "2.4", "", "pip install") == ""
+    vars(torch).update(__version__="2.9.0+cu130", version=SimpleNamespace(cuda="13.0"))
+    with pytest.raises(SystemExit, match=r"torch 2\.9\.0"):
+        _called(command, monkeypatch)
 
 
 def test_another_torch_stops_with_a_word(

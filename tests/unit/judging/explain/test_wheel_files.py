@@ -93,18 +93,19 @@ LEFT = {
         f"https://github.com/mjun0812/{_FILES}v0.9.28/"
         "flash_attn-2.8.3%2Bcu130torch2.9-cp312-cp312-win_amd64.whl"
     ),
-    # Windows, nothing known: the usual case
-    f"{_NO_PART}\nWindows 11": (
-        "With torch 2.8 for CUDA 12.8 and Python 3.12: pip install --no-deps --force-reinstall "
-        f"https://github.com/mjun0812/{_FILES}v0.7.11/"
-        "flash_attn-2.8.3%2Bcu128torch2.8-cp312-cp312-win_amd64.whl"
-    ),
     "AssertionError: SM89 kernel is not available. Make sure you GPUs with compute capability": (
         "On Linux: pip install --no-deps --force-reinstall --no-build-isolation "
         "git+https://github.com/thu-ml/SageAttention. "
         "It compiles, which needs nvcc of torch's CUDA and the GPU in sight."
     ),
 }
+
+
+def test_a_command_for_windows_reads_what_the_text_does_not_tell(knowledge: Knowledge) -> None:
+    command = _steps(f"{_NO_PART}\nWindows 11", knowledge)[0]
+    assert command.startswith('python -c "import sys')
+    assert "128 2.8 312" in command
+    assert "win_amd64.whl" in command
 
 
 @pytest.mark.parametrize("text", LEFT)
