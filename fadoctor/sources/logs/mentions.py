@@ -124,8 +124,8 @@ _YOU_HAVE = compiled(
 )
 # The system info says "2.1.2+cpu" | version: 2.1.2+cpu: no other package has such a label
 _CPU_BUILD = compiled(
-    r"(?i)(?:^|(?<![=:] )(?<![=:])[\"'`(\u201c]|\bversions?(?: is|:)? )"
-    r"(?P<version>[12]\.\d{1,2}\.\d\+cpu)\b"
+    r"(?i)(?:^|(?<![=:] )(?<![=:])[\"'`(\u201c]|\b(?:versions?(?: is|:)?|shows?|says?|prints?|got) "
+    r"|[\u662f\u4e3a])(?P<version>[12]\.\d{1,2}\.\d\+cpu)\b"
 )
 # AMD arch: gfx1201 | gpu_type=gfx1032, but none of a list: supported types:[gfx1030 gfx1100]
 _A_GFX = compiled(
@@ -251,7 +251,8 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
                     is_gpu = claim.name.startswith("gpu[")
                     text = _without(line.text, every if is_gpu else pinned, span[0])
                     text = _NOT_WORKING.sub(_blank, text) if is_gpu else text
-                    wished[span] = is_wished(text, *span)
+                    is_cpu = str(claim.value).endswith("+cpu") and "==" not in line.text
+                    wished[span] = not is_cpu and is_wished(text, *span)
                 if not wished[span]:
                     yield claim
 
