@@ -190,9 +190,11 @@ def _breaks_kept(problem: Problem, torch: Choice) -> bool:
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
     """Return whether a file names one release, which nobody asked to change: it is the reason.
 
-    One that cannot be had at all is none.
+    One that cannot be had at all is none, nor one whose torch computes on no GPU that is here.
     """
     is_file = problem.environment.target.kind == "manifest"
+    if problem.gpus and not problem.computes:
+        return False
     version = problem.environment.fact(f"{package}.version")
     told = fact_mapping(problem.environment.fact(CONTRADICTED)).get(distribution_of(package), "")
     is_lost = bool(told) and REQUIRED.search(told) is None  # no other line is in its way

@@ -1,0 +1,56 @@
+"""Files whose torch has no code for the GPU: what else in them moves with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.overlays import Overlays
+from fadoctor.repair.resolution.judge import plan_base
+from fadoctor.sources.targets.overlay import apply_overlays
+from tests.unit.repair.plan.problems import plan, session
+from tests.unit.repair.plan.test_planner import changed
+from tests.unit.repair.resolution.test_judge import on
+from tests.unit.sources.manifests.test_environment import planned
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHEELS = "https://download.pytorch.org/whl"
+
+
+@pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("torch\n", True),
+        ("torch==2.15.0\ntorchvision\n", True),
+        (f"--extra-index-url {WHEELS}/rocm6.2\ntorch\n", True),
+        ("torch\nvllm\n", False),  # vLLM of PyPI is for CUDA alone
+    ],
+)
+def test_on_amd_a_torch_that_no_rocm_has_gives_way(
+    tmp_path: Path, text: str, *, comes: bool
+) -> None:
+    """Regression: only a release that ROCm's index has, too, was replaced by its own build."""
+    there = planned(tmp_path, text)
+    here = apply_overlays(there, Overlays(("RX 7900 XTX",)), session().matrix)
+    torch = changed(plan(plan_base(here, session().knowledge))).get("torch", "")
+    assert ("+rocm" in str(torch)) is comes
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu", "moved"),
+    [
+        ("sglang[all]==0.4.6.post5\n", "RTX 5090", "sglang"),
+        ("sglang[srt]==0.4.8\n", "RTX 5090", "torch"),  # the same release, of CUDA 12.8
+        ("sglang[all]==0.5.5.post3\n", "A100", ""),
+    ],
+)
+def test_a_pinned_framework_moves_where_its_torch_does_not_compute(
+    tmp_path: Path, text: str, gpu: str, moved: str
+) -> None:
+    """Regression: torch moved alone, and the framework refused it."""
+    here = on(tmp_path, text, gpu, "570.124.06")
+    found = changed(plan(plan_base(here, session().knowledge)))
+    assert moved in found if moved else not found
