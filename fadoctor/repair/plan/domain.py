@@ -26,6 +26,7 @@ from fadoctor.model.packages import (
     TRITON,
     package_of,
 )
+from fadoctor.repair.plan.askers import pins_of
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
@@ -96,7 +97,7 @@ def domain(
     kept = keep(package)
     if _stays(problem, package, environment):
         return [kept]
-    pins = _pins(package, environment, decided)
+    pins = pins_of(problem, package, environment, decided)
     wished = problem.wishes.pinned.get(package, "")
     pins += [wished] if wished else []
     is_new = not is_there(environment, package)
@@ -206,16 +207,6 @@ def _is_other_torch(problem: Problem, environment: Environment) -> bool:
     """Return whether a state has another torch, or another build of it, than there is now."""
     names = ("torch.version", "torch.build")
     return any(problem.environment.fact(name) != environment.fact(name) for name in names)
-
-
-def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
-    """Return what the packages that are decided ask of a package, "" for any version of it."""
-    names = PACKAGES.get(package, (package,))
-    found = []
-    for asker in decided:
-        needs = fact_mapping(environment.fact(f"{asker}.requires"))
-        found += [needs[name] for name in names if name in needs]
-    return found
 
 
 def _is_not_ours(problem: Problem, package: str) -> bool:
