@@ -15,7 +15,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.offers import newest_in
+from fadoctor.repair.plan.offers import newest_in, offer
 from fadoctor.repair.plan.released import accepts, is_there, released
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -56,6 +56,20 @@ def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice,
     if found is None or not _has_file(problem, found[0]):
         return ()
     return tuple(_choices(problem, *found))
+
+
+def first_installs(
+    problem: Problem, findings: Iterable[Finding], chosen: Collection[str]
+) -> Iterator[Choice]:
+    """Yield what the first fixes of findings install, of packages that are there and may move."""
+    taken = {*chosen, *problem.wishes.kept}
+    for finding in findings:
+        for step in (step for fix in finding.fixes[:1] for step in fix.steps):
+            items = step.items if step.kind is StepKind.INSTALL and not step.index else ()
+            for choice in filter(None, map(offer, items)):
+                if choice.package not in taken and is_there(problem.environment, choice.package):
+                    taken.add(choice.package)
+                    yield choice
 
 
 def _is_for_nvidia(problem: Problem, findings: Iterable[Finding]) -> bool:

@@ -54,3 +54,21 @@ def test_a_pinned_framework_moves_where_its_torch_does_not_compute(
     here = on(tmp_path, text, gpu, "570.124.06")
     found = changed(plan(plan_base(here, session().knowledge)))
     assert moved in found if moved else not found
+
+
+@pytest.mark.parametrize(
+    ("text", "also"),
+    [
+        ("torch==2.6.0\nbitsandbytes==0.44.1\n", True),
+        ("torch==2.6.0\nbitsandbytes==0.50.2\n", False),
+        ("torch==2.6.0\ntransformers==4.47.0\n", False),
+    ],
+)
+def test_what_only_fails_beside_a_torch_for_rocm_moves_with_it(
+    tmp_path: Path, text: str, *, also: bool
+) -> None:
+    """Regression: nothing was written, as this bitsandbytes has no library for ROCm."""
+    here = apply_overlays(planned(tmp_path, text), Overlays(("MI300X",)), session().matrix)
+    found = changed(plan(plan_base(here, session().knowledge)))
+    assert found["torch"] == "2.6.0+rocm6.2.4"
+    assert ("bitsandbytes" in found) is also
