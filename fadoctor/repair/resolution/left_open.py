@@ -62,7 +62,8 @@ def open_notes(
                 "only the newest that the line admits was judged"
             )
             continue
-        told = [each for each in found if _requirement(each, package) == bound] if bound else found
+        told = [e for e in found if _requirement(e, package) == bound] if bound else []
+        told = told or list(found)
         for each in told[:1] if bound else told:
             advice = f" Ask for {bound} to be sure" if bound else ""
             yield f"an installer decides which {name_of(package)} comes. {each.message}{advice}"
@@ -76,7 +77,8 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
     for package, found, bound in _open(environment, knowledge):
         name = name_of(package)
         # no release of NumPy's next generation helps an old torch, whoever bounds it
-        if bound and (name == NUMPY or any(each.severity is Severity.ERROR for each in found)):
+        is_sure = name == NUMPY or any(each.severity is Severity.ERROR for each in found)
+        if bound and (is_sure or not any(_requirement(each, package) for each in found)):
             own = _AS_RANGE.sub(_below_next, bound.removeprefix(name))
             yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
 
@@ -137,6 +139,8 @@ def _open(
         if not found:
             continue
         bounds = dict.fromkeys(filter(None, (_requirement(each, package) for each in found)))
+        if not bounds:  # fixes that move what is pinned are none here: it was tried with older ones
+            bounds = {f"{name_of(package)}<{version.partition('.')[0]}": None}
         yield package, found, next(
             (
                 bound

@@ -51,6 +51,9 @@ def test_a_release_that_a_pin_keeps_out_does_not_come(tmp_path: Path) -> None:
         (f"vllm==0.19.0\n{UNREAD}", []),  # its metadata bound it
         (f"torch==2.5.1\ntransformers>=5,<6\n{UNREAD}", ["transformers>=5.15,<5.20"]),
         ("vllm==0.8.5\n", []),  # that is decided, and planned for
+        (f"torch==2.6.0\ntransformers\nbitsandbytes==0.45.3\n{UNREAD}", ["transformers<5"]),
+        (f"torch==2.6.0\ntransformers\nbitsandbytes==0.49.0\n{UNREAD}", []),
+        (f"torch==2.6.0\ntransformers>=5\nbitsandbytes==0.45.3\n{UNREAD}", []),  # none is left
     ],
 )
 def test_a_bound_keeps_what_fails_away(tmp_path: Path, text: str, asked: list[str]) -> None:
