@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, TORCH
 from fadoctor.repair.plan.released import is_there
+from fadoctor.sources.manifests.contradicted import CONTRADICTED
+
+_SAYS = " says "
+_PIN = re.compile(r" says ==(?P<version>[0-9][0-9A-Za-z.+]{0,40})(?=[,)])")
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,6 +31,16 @@ def pins_of(
         needs = fact_mapping(environment.fact(f"{asker}.requires"))
         found += [needs[name] for name in names if name in needs]
     return found
+
+
+def pins_of_files(environment: Environment, package: str) -> tuple[str, ...]:
+    """Return the exact releases of which files ask for several, newest first; none for one."""
+    told = fact_mapping(environment.fact(CONTRADICTED))
+    names = PACKAGES.get(package, (package,))
+    text = next((told[name] for name in names if name in told), "")
+    pins = {found["version"] for found in _PIN.finditer(text)}
+    is_exact = len(pins) > 1 and len(_PIN.findall(text)) == text.count(_SAYS)
+    return tuple(sorted(pins, key=version_key, reverse=True)) if is_exact else ()
 
 
 def _who_may_lack(

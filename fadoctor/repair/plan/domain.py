@@ -26,7 +26,7 @@ from fadoctor.model.packages import (
     TRITON,
     package_of,
 )
-from fadoctor.repair.plan.askers import pins_of
+from fadoctor.repair.plan.askers import pins_of, pins_of_files
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
@@ -109,7 +109,9 @@ def domain(
         for choice in _others(problem, package, environment)
         if choice.kind is ChoiceKind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
-    must_go = is_new and bool(pins) and package in PLANNED
+    meant = _meant(pins_of_files(problem.environment, package), others)
+    others = meant or others
+    must_go = bool(meant) or (is_new and bool(pins) and package in PLANNED)
     if package in BESIDE_TORCH and not is_new:
         listed = problem.session.candidates.listed
         must_go = not listed.goes_with_torch(package, environment)
@@ -128,6 +130,11 @@ def domain(
         )
     must_go = must_go or (is_plain and bool(pins))  # it lacks nothing else, and costs the least
     return others if must_go and others else [kept, *others]
+
+
+def _meant(pins: tuple[str, ...], choices: list[Choice]) -> list[Choice]:
+    """Return the choices of releases that files ask for, where these ask for several."""
+    return [choice for pin in pins for choice in choices if accepts(f"=={pin}", choice.version)]
 
 
 def _stays(problem: Problem, package: str, environment: Environment) -> bool:
