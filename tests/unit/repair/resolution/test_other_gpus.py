@@ -72,3 +72,19 @@ def test_what_only_fails_beside_a_torch_for_rocm_moves_with_it(
     found = changed(plan(plan_base(here, session().knowledge)))
     assert found["torch"] == "2.6.0+rocm6.2.4"
     assert ("bitsandbytes" in found) is also
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ("vllm==0.9.1\n", False),
+        ("vllm==0.9.1\ntransformers>=4.51\n", False),
+        ("vllm==0.9.1\ntransformers>=5\n", True),
+    ],
+)
+def test_what_a_range_leaves_open_is_not_broken(tmp_path: Path, text: str, *, broken: bool) -> None:
+    """Regression: vLLM moved, and today's transformers counted, which its pin keeps out."""
+    here = on(tmp_path, text, "RTX 5090", "575.57.08")
+    found = plan(plan_base(here, session().knowledge))
+    assert "vllm" in changed(found)
+    assert bool(found.proof.requirements) is broken
