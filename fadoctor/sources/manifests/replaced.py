@@ -83,12 +83,9 @@ def carry_out(stage: Stage, move: Move, index: str) -> None:
     meant, and what was published with it breaks. The rules tell that both do not go together.
     """
     old, asker = move.there, move.asker
-    is_meant = (
-        old.name == TORCH and asker.name in _COMPANIONS and bool(exact_version(old.specifier))
-    )
-    if move.needs and is_meant:
-        pass
-    elif move.needs:
+    is_companion = old.name == TORCH and asker.name in _COMPANIONS
+    is_meant = is_companion and bool(move.needs) and bool(exact_version(old.specifier))
+    if move.needs and not is_meant:
         new = Requirement(old.name, asker.place, move.needs, index=index)
         stage.packages[old.name] = [new]
     elif not is_meant:
