@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.torch_builds import XPU as _XPU
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.sources.manifests.conda_build import conda_cuda
 from fadoctor.sources.manifests.index_releases import is_behind, lacks
 from fadoctor.sources.manifests.package_indexes import serves_others
@@ -89,17 +90,23 @@ def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
 
 
 def only_builds(combined: Combined) -> dict[str, str]:
-    """Return the build of torch that alone can come: it is tied to that index.
+    """Return the build of torch that alone can come, of it and of companions tied to that index.
 
     Indexes of pip are asked together, whoever is named first: several tie nothing.
     """
-    torch = combined.packages.get("torch")
-    if torch is not None and (torch.version or torch.url or torch.manager):
-        return {}
-    is_tied = torch is not None and torch.kind.endswith(_PROJECTS)
-    index = torch.index if torch is not None and is_tied else combined.only_index
+    found = {name: _only_build(name, combined) for name in (TORCH, *BESIDE_TORCH)}
+    return {name: build for name, build in found.items() if build}
+
+
+def _only_build(name: str, combined: Combined) -> str:
+    planned = combined.packages.get(name)
+    is_asked = planned is not None or name == TORCH
+    if not is_asked or (planned and (planned.version or planned.url or planned.manager)):
+        return ""
+    is_tied = planned is not None and planned.kind.endswith(_PROJECTS)
+    index = planned.index if planned is not None and is_tied else combined.only_index
     found = _OF_INDEX.search(index)
-    return {"torch": found[1]} if found and found[1].startswith("cu") else {}
+    return found[1] if found and found[1].startswith("cu") else ""
 
 
 def is_conda(package: Planned) -> bool:

@@ -88,3 +88,17 @@ def test_what_a_range_leaves_open_is_not_broken(tmp_path: Path, text: str, *, br
     found = plan(plan_base(here, session().knowledge))
     assert "vllm" in changed(found)
     assert bool(found.proof.requirements) is broken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"--index-url {WHEELS}/cu118\ntorch\ntorchvision\ntorchaudio\n",
+        f"--index-url {WHEELS}/cu118\ntorch>=2.1.1,<3\ntorchvision>=0.16.1,<0.17\nnumpy<2\n",
+        f"--index-url {WHEELS}/cu121\ntorch==2.4.0\ntorchvision\n",
+    ],
+)
+def test_what_one_index_serves_belongs_together(tmp_path: Path, text: str) -> None:
+    """Regression: a companion without a pin counted as PyPI's, and was pinned without need."""
+    here = on(tmp_path, text, "RTX 3090", "535.161.08")
+    assert not changed(plan(plan_base(here, session().knowledge)))
