@@ -26,6 +26,7 @@ from fadoctor.model.packages import (
     TRITON,
     package_of,
 )
+from fadoctor.repair.plan.askers import pins_of, pins_of_files
 from fadoctor.repair.plan.build import build_choices
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, keep, remove
 from fadoctor.repair.plan.compatible_newest import Company
@@ -96,7 +97,7 @@ def domain(
     kept = keep(package)
     if _stays(problem, package, environment):
         return [kept]
-    pins = _pins(package, environment, decided)
+    pins = pins_of(problem, package, environment, decided)
     wished = problem.wishes.pinned.get(package, "")
     pins += [wished] if wished else []
     is_new = not is_there(environment, package)
@@ -108,7 +109,9 @@ def domain(
         for choice in _others(problem, package, environment)
         if choice.kind is ChoiceKind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
-    must_go = is_new and bool(pins) and package in PLANNED
+    meant = _meant(pins_of_files(problem.environment, package), others)
+    others = meant or others
+    must_go = bool(meant) or (is_new and bool(pins) and package in PLANNED)
     if package in BESIDE_TORCH and not is_new:
         listed = problem.session.candidates.listed
         must_go = not listed.goes_with_torch(package, environment)
@@ -127,6 +130,11 @@ def domain(
         )
     must_go = must_go or (is_plain and bool(pins))  # it lacks nothing else, and costs the least
     return others if must_go and others else [kept, *others]
+
+
+def _meant(pins: tuple[str, ...], choices: list[Choice]) -> list[Choice]:
+    """Return the choices of releases that files ask for, where these ask for several."""
+    return [choice for pin in pins for choice in choices if accepts(f"=={pin}", choice.version)]
 
 
 def _stays(problem: Problem, package: str, environment: Environment) -> bool:
@@ -190,9 +198,11 @@ def _breaks_kept(problem: Problem, torch: Choice) -> bool:
 def _is_pinned_in_a_file(problem: Problem, package: str) -> bool:
     """Return whether a file names one release, which nobody asked to change: it is the reason.
 
-    One that cannot be had at all is none.
+    One that cannot be had at all is none, nor one whose torch computes on no GPU that is here.
     """
     is_file = problem.environment.target.kind == "manifest"
+    if problem.gpus and not problem.computes:
+        return False
     version = problem.environment.fact(f"{package}.version")
     told = fact_mapping(problem.environment.fact(CONTRADICTED)).get(distribution_of(package), "")
     is_lost = bool(told) and REQUIRED.search(told) is None  # no other line is in its way
@@ -204,16 +214,6 @@ def _is_other_torch(problem: Problem, environment: Environment) -> bool:
     """Return whether a state has another torch, or another build of it, than there is now."""
     names = ("torch.version", "torch.build")
     return any(problem.environment.fact(name) != environment.fact(name) for name in names)
-
-
-def _pins(package: str, environment: Environment, decided: Collection[str]) -> list[str]:
-    """Return what the packages that are decided ask of a package, "" for any version of it."""
-    names = PACKAGES.get(package, (package,))
-    found = []
-    for asker in decided:
-        needs = fact_mapping(environment.fact(f"{asker}.requires"))
-        found += [needs[name] for name in names if name in needs]
-    return found
 
 
 def _is_not_ours(problem: Problem, package: str) -> bool:

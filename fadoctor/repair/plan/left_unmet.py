@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
+from fadoctor.repair.plan.askers import pins_of_files
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.offers import offer
 from fadoctor.repair.plan.post_state import REQUIRED
@@ -103,7 +104,9 @@ def _ruled_out(problem: Problem, offered: Collection[str]) -> Offers:
         if package_of(name, name) in {*offered, *ORDER, *PLANNED}:
             continue
         if said is None:
-            choices = _to_be_had(problem, name)
+            meant = pins_of_files(problem.environment, package_of(name, name))
+            exact = (offer(f"{name}=={pin}") for pin in meant)
+            choices = tuple(filter(None, exact)) or _to_be_had(problem, name)
         else:
             needs = said["needs"]
             near = helpers.fitting(name, problem.environment, (needs, _same_major(text)), {})

@@ -32,7 +32,7 @@ from fadoctor.repair.plan.notes import is_advice_only, notes_of, unseen_notes
 from fadoctor.repair.plan.problem import Base, Problem, Session
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.requirements import with_extras
-from fadoctor.repair.plan.rocm_torch import rocm_choices
+from fadoctor.repair.plan.rocm_torch import first_installs, rocm_choices
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.recipe import Recipe
     from fadoctor.model.rule import Knowledge
+    from fadoctor.repair.plan.choice import Choice
 
 
 QUICK_LIMIT = 600
@@ -175,8 +176,24 @@ class _Planning:
         if self.unread or is_idle:
             return Solution((), Cost())
         if self.problem.is_foreign:
-            return Solution(rocm_choices(self.problem, self.findings), Cost())
+            return Solution(self._for_rocm(rocm_choices(self.problem, self.findings)), Cost())
         return worthwhile(self.problem, solve(self.problem, limit, gives_up=gives_up))
+
+    def _for_rocm(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return choices with what repairs the errors that only come to light beside them."""
+        if not choices:
+            return ()
+        before = {each.rule_id for each in self.findings}
+
+        def errors(chosen: tuple[Choice, ...]) -> list[Finding]:
+            after = self.problem.post.after(self.problem.environment, chosen)
+            found = prove(self.problem, after)[1].findings
+            return [each for each in found if each.severity is Severity.ERROR]
+
+        left = errors(choices)
+        new = (each for each in left if each.rule_id not in before)
+        more = (*choices, *first_installs(self.problem, new, {each.package for each in choices}))
+        return more if len(more) > len(choices) and len(errors(more)) < len(left) else choices
 
     def written(self, solution: Solution, *, explains: bool) -> Plan:
         """Prove a solution and write it out; `explains` says whether conflicts are looked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.judge import Assessment, judge
@@ -16,7 +16,7 @@ from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.contract_state import open_contracts
 from fadoctor.repair.plan.left_behind import left_behind
-from fadoctor.repair.plan.released import accepts, is_there
+from fadoctor.repair.plan.released import accepts, can_agree, is_there
 from fadoctor.repair.plan.requirements import violations
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
 from fadoctor.repair.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
     from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.requirements import Violation
 
 _FOR_CUDA = "PyPI has it for CUDA only; for ROCm use an image of its authors"
 
@@ -53,6 +54,7 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
         each
         for each in violations(after, problem.requirements(after))
         if (each.distribution, each.needs) not in problem.broken_before
+        and not _comes_anew(problem, after, each)
     ]
     orphans = left_behind(problem, after) if unmet else ()
     broken = [each.text for each in unmet if each.distribution not in orphans]
@@ -65,6 +67,19 @@ def prove(problem: Problem, after: Environment) -> tuple[Proof, Assessment]:
         unknown=tuple(sorted({*_unknown(problem, after, verdicts), *open_contracts(after)})),
     )
     return proof, assessment
+
+
+def _comes_anew(problem: Problem, after: Environment, each: Violation) -> bool:
+    """Return whether files leave what is required open, in a range with room for it.
+
+    An installer then brings a release that all who require it take: the one of today stays out.
+    """
+    here = problem.environment
+    if each.needs not in here.ranges:
+        return False
+    asked = {needs.get(each.needs, "") for needs in problem.requirements(after).values()}
+    asked |= {here.ranges[each.needs]}
+    return all(can_agree(*pair) for pair in combinations(sorted(filter(None, asked)), 2))
 
 
 def _missed(

@@ -12,10 +12,10 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON
+from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH, TRITON
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.compiled import AFTER
-from fadoctor.repair.plan.offers import newest_in
+from fadoctor.repair.plan.offers import newest_in, offer
 from fadoctor.repair.plan.released import accepts, is_there, released
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -50,11 +50,41 @@ def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice,
         return tuple(_beside(problem, torch, label, wrong))
     if TORCH in problem.wishes.kept:
         return ()
-    if found is None and TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH):
+    is_wanted = TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH)
+    if found is None and (is_wanted or _is_for_nvidia(problem, findings)):
         found = _newest(problem)
     if found is None or not _has_file(problem, found[0]):
         return ()
     return tuple(_choices(problem, *found))
+
+
+def first_installs(
+    problem: Problem, findings: Iterable[Finding], chosen: Collection[str]
+) -> Iterator[Choice]:
+    """Yield what the first fixes of findings install, of packages that are there and may move."""
+    taken = {*chosen, *problem.wishes.kept}
+    for finding in findings:
+        for step in (step for fix in finding.fixes[:1] for step in fix.steps):
+            items = step.items if step.kind is StepKind.INSTALL and not step.index else ()
+            for choice in filter(None, map(offer, items)):
+                if choice.package not in taken and is_there(problem.environment, choice.package):
+                    taken.add(choice.package)
+                    yield choice
+
+
+def _is_for_nvidia(problem: Problem, findings: Iterable[Finding]) -> bool:
+    """Return whether files bring a torch for CUDA, in a release that no known ROCm index has.
+
+    The first fix asks for another build then, and names none.
+    """
+    first = (step for each in findings for fix in each.fixes[:1] for step in fix.steps)
+    is_file = problem.environment.target.kind == "manifest"
+    has_server = any(is_there(problem.environment, name) for name in COMPILED_BESIDE)
+    return (
+        is_file
+        and not has_server
+        and any(step.effects.get("torch.build") == "rocm" for step in first)
+    )
 
 
 def _of_fixes(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:

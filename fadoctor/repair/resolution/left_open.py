@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import NUMPY
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.plan.dialect import choose_dialect
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
+
+_AS_RANGE = re.compile(r"^==([0-9]{1,4})[.0-9]*$")
+"""An exact release, which what else bounds the package may refuse."""
 
 
 class OpenBound(NamedTuple):
@@ -57,7 +62,8 @@ def open_notes(
                 "only the newest that the line admits was judged"
             )
             continue
-        told = [each for each in found if _requirement(each, package) == bound] if bound else found
+        told = [e for e in found if _requirement(e, package) == bound] if bound else []
+        told = told or list(found)
         for each in told[:1] if bound else told:
             advice = f" Ask for {bound} to be sure" if bound else ""
             yield f"an installer decides which {name_of(package)} comes. {each.message}{advice}"
@@ -69,9 +75,11 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
     Bounds alone: whatever else bounds the package may refuse an exact release.
     """
     for package, found, bound in _open(environment, knowledge):
-        if bound and any(each.severity is Severity.ERROR for each in found):
-            name = name_of(package)
-            own = bound.removeprefix(name)
+        name = name_of(package)
+        # no release of NumPy's next generation helps an old torch, whoever bounds it
+        is_sure = name == NUMPY or any(each.severity is Severity.ERROR for each in found)
+        if bound and (is_sure or not any(_requirement(each, package) for each in found)):
+            own = _AS_RANGE.sub(_below_next, bound.removeprefix(name))
             yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
 
 
@@ -131,6 +139,8 @@ def _open(
         if not found:
             continue
         bounds = dict.fromkeys(filter(None, (_requirement(each, package) for each in found)))
+        if not bounds:  # fixes that move what is pinned are none here: it was tried with older ones
+            bounds = {f"{name_of(package)}<{version.partition('.')[0]}": None}
         yield package, found, next(
             (
                 bound
@@ -140,6 +150,10 @@ def _open(
             ),
             "",
         )  # fmt: skip
+
+
+def _below_next(exact: re.Match[str]) -> str:
+    return f"<{int(exact[1]) + 1}"
 
 
 def _is_about(finding: Finding, package: str) -> bool:

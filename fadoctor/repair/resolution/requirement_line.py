@@ -17,7 +17,8 @@ GONE = "\0"
 """A line that is deleted; no text holds a NUL."""
 
 _INDEX = re.compile(
-    r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
+    r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}"
+    r"/(?:cu\d{3}|cpu|rocm\d[\d.]{0,7})/?(?=\s|$)"
 )
 _INDEX_ALONE = re.compile(
     r"\s{1,9}(?:--index-url|-i)[ =]\s{0,9}\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"

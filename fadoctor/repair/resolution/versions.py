@@ -10,7 +10,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
-from fadoctor.model.packages import PACKAGES, RELEASE_TABLES, RELEASES, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, RELEASE_TABLES, RELEASES, TORCH
 from fadoctor.repair.plan.released import is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _NOT_LISTED = ("", "other", "rocm")
 """Builds of torch of which no table says what they are made of; "" where none is known."""
+_LABELLED = ("linux_x86_64", "win_amd64")
+"""Platforms on which companions have the label of their index."""
 _BUILD = ("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi")
 
 
@@ -80,12 +82,15 @@ class Versions:
         if not build or table is None:
             return set()
         platform = _text(self.environment, "host.platform")
-        return {
+        torches = {
             version
             for row in table.rows
             if build in cell_words(row["build"]) and platform in cell_words(row["platform"])
             for version in cell_words(row["version"])
         }
+        beside = self.matrix.tables["torch-companions"].rows if package != TORCH else ()
+        companions = (row.get(package) for row in beside if row[TORCH] in torches)
+        return {str(each) for each in companions if each} if package != TORCH else torches
 
     def _all(self, package: str) -> tuple[str, ...]:
         table = self.matrix.tables.get(RELEASE_TABLES.get(package, ""))
@@ -111,6 +116,8 @@ class Versions:
     def _made(self, package: str, version: str) -> dict[str, Fact]:
         name = PACKAGES[package][0]
         build = _text(self.environment, "torch.build") if package == TORCH else ""
+        if package in BESIDE_TORCH and _text(self.environment, "host.platform") in _LABELLED:
+            build = self.environment.builds.get(name, "")  # what was published with it, likewise
         label = f"+{build}" if build == "cpu" or build.startswith("cu") else ""
         places = self.environment.places.get(f"{package}.version", ())
         planned = Planned(name, places, version + label, kind="a resolver")

@@ -11,7 +11,16 @@ from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue, find_spec
 from fadoctor.model.environment import NAME_A_GPU, UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
-from fadoctor.model.packages import BYSTANDERS, PACKAGES, PARTLY, STACK, TORCH, TRITON, package_of
+from fadoctor.model.packages import (
+    BYSTANDERS,
+    NUMPY,
+    PACKAGES,
+    PARTLY,
+    STACK,
+    TORCH,
+    TRITON,
+    package_of,
+)
 from fadoctor.sources.manifests.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
@@ -30,7 +39,7 @@ from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts
 from fadoctor.sources.manifests.spelling import as_listed
-from fadoctor.sources.manifests.unseen_bounds import bounded_facts, brought
+from fadoctor.sources.manifests.unseen_bounds import bounded_facts, brought, held_to_numpy_1
 from fadoctor.sources.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
 
@@ -67,7 +76,8 @@ def planned_environment(
     facts |= _packages(combined, Facts(combined, facts, matrix, markers))
     bounded = bounded_facts(manifests, combined, facts, matrix)
     along, undecided = brought(combined, facts, matrix)
-    facts |= bounded | undecided
+    open_ = bounded | undecided
+    facts |= open_
     facts |= conda_facts(manifests, facts)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
@@ -90,8 +100,12 @@ def planned_environment(
         target=target,
         facts=dict(sorted(facts.items())),
         places={**host.places, **_places(combined, facts)},
-        ranges=_ranges(combined, along, {**bounded, **undecided}, is_bounded=False),
-        bounded=_ranges(combined, along, {**bounded, **undecided}, is_bounded=True),
+        ranges=_ranges(combined, along, open_, is_bounded=False),
+        bounded={
+            name: text
+            for name, text in _ranges(combined, along, open_, is_bounded=True).items()
+            if name != NUMPY or not held_to_numpy_1(combined, facts, matrix)
+        },
         pinned=_pinned(combined),
         elsewhere=elsewhere,
         asked=asked_at_once(combined),

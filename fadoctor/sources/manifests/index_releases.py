@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import TORCH
@@ -76,6 +77,37 @@ def lacks(build: str, version: str) -> bool:
         return False
     public = parse_version(release.public)
     return public is not None and not served.has(public)
+
+
+def is_behind(build: str, specifier: str) -> bool:
+    """Return whether a range of torch admits newer releases than the last on a build's index.
+
+    pip takes the newest release that any index has, and a label counts between equal ones alone.
+    """
+    last, allowed = _last(build), parse_specifier(specifier)
+    return last is not None and any(
+        last < release and (allowed is None or allowed.contains(release))
+        for release in _listed("torch-releases")
+    )
+
+
+def _last(build: str) -> Version | None:
+    if build.startswith("rocm"):
+        return max(_listed("torch-rocm-builds", build), default=None)
+    served = _ranges().get(build)
+    return served.last if served else None
+
+
+@lru_cache(maxsize=32)
+def _listed(table: str, rocm: str = "") -> frozenset[Version]:
+    """Return the releases of torch in a table, of one ROCm where one is named."""
+    found = (
+        parse_version(version)
+        for row in load_knowledge().tables[table].rows
+        if not rocm or rocm in cell_words(row["rocm"])
+        for version in cell_words(row["version"])
+    )
+    return frozenset(each for each in found if each is not None)
 
 
 def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

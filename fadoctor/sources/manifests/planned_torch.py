@@ -9,8 +9,9 @@ from fadoctor.knowledge.matrix.torch_builds import XPU as _XPU
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.sources.manifests.conda_build import conda_cuda
-from fadoctor.sources.manifests.index_releases import lacks
+from fadoctor.sources.manifests.index_releases import is_behind, lacks
 from fadoctor.sources.manifests.package_indexes import serves_others
 from fadoctor.sources.manifests.requirement_text import file_of
 
@@ -30,6 +31,7 @@ _ROCM = re.compile(r"rocm\d{1,2}(?:\.\d{1,2}){1,2}")
 _MINOR = re.compile(r"3\.(\d{1,2})")
 _CONDA = ("conda", "defaults", "bioconda", "nvidia", "pytorch")
 _NO_CONDA = "://"
+_OF_PIP = "requirements.txt"
 _PROJECTS = ("pyproject.toml", "pixi.toml", "Pipfile", "script")
 """Kinds of files in which a package has an index of its own."""
 
@@ -38,7 +40,8 @@ def build_of(torch: Planned, combined: Combined) -> str:
     """Return the build that label, file or index name: ``pypi``, ``cu128``, ``cpu``; "" in doubt.
 
     Another than PyPI's index goes before it: its builds have a label, which makes them newer, and
-    uv takes the first index that has a package. One that has no such release gives way.
+    uv takes the first index that has a package. One that has no such release gives way, and in a
+    file of pip one that no longer gets what is newest in the range.
     """
     if label := version_part(torch.version, "local") if torch.version else "":
         found = _LABEL.match(label)
@@ -78,23 +81,32 @@ def _named_builds(package: Planned, combined: Combined) -> list[str]:
 def _builds_of_indexes(torch: Planned, combined: Combined) -> list[str]:
     builds = _named_builds(torch, combined)
     is_tied = torch.is_only_index or (not torch.index and bool(combined.only_index))
+    is_of_pip = torch.kind == _OF_PIP and not (torch.index or torch.url)
+    if is_of_pip and not (is_tied or torch.version):
+        return [build for build in builds if not is_behind(build, torch.specifier)]
     if is_tied or not torch.version:
         return builds
     return [build for build in builds if not lacks(build, torch.version)]
 
 
 def only_builds(combined: Combined) -> dict[str, str]:
-    """Return the build of torch that alone can come: it is tied to that index.
+    """Return the build of torch that alone can come, of it and of companions tied to that index.
 
     Indexes of pip are asked together, whoever is named first: several tie nothing.
     """
-    torch = combined.packages.get("torch")
-    if torch is not None and (torch.version or torch.url or torch.manager):
-        return {}
-    is_tied = torch is not None and torch.kind.endswith(_PROJECTS)
-    index = torch.index if torch is not None and is_tied else combined.only_index
+    found = {name: _only_build(name, combined) for name in (TORCH, *BESIDE_TORCH)}
+    return {name: build for name, build in found.items() if build}
+
+
+def _only_build(name: str, combined: Combined) -> str:
+    planned = combined.packages.get(name)
+    is_asked = planned is not None or name == TORCH
+    if not is_asked or (planned and (planned.version or planned.url or planned.manager)):
+        return ""
+    is_tied = planned is not None and planned.kind.endswith(_PROJECTS)
+    index = planned.index if planned is not None and is_tied else combined.only_index
     found = _OF_INDEX.search(index)
-    return {"torch": found[1]} if found and found[1].startswith("cu") else {}
+    return found[1] if found and found[1].startswith("cu") else ""
 
 
 def is_conda(package: Planned) -> bool:

@@ -8,7 +8,15 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import RELEASES, SETUPS, TORCH, TRITON, package_of
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    RELEASES,
+    SETUPS,
+    TORCH,
+    TRITON,
+    XFORMERS,
+    package_of,
+)
 from fadoctor.sources.manifests.combine import exact_version
 from fadoctor.sources.manifests.planned import Requirement
 
@@ -17,6 +25,9 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.planned_stage import Stage
+
+
+_COMPANIONS = (*BESIDE_TORCH, XFORMERS)
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -66,19 +77,25 @@ def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str
 
 
 def carry_out(stage: Stage, move: Move, index: str) -> None:
-    """Put what is needed in the place of what is there, and say so."""
+    """Put what is needed in the place of what is there, and say so.
+
+    Not a torch that the image or a command pins where a companion requires another: the pin is
+    meant, and what was published with it breaks. The rules tell that both do not go together.
+    """
     old, asker = move.there, move.asker
-    if move.needs:
+    is_companion = old.name == TORCH and asker.name in _COMPANIONS
+    is_meant = is_companion and bool(move.needs) and bool(exact_version(old.specifier))
+    if move.needs and not is_meant:
         new = Requirement(old.name, asker.place, move.needs, index=index)
         stage.packages[old.name] = [new]
-    else:
+    elif not is_meant:
         stage.packages.pop(old.name, None)
     shown = f"{asker.name}{asker.specifier}"
     wanted = f"requires {old.name}{move.needs}" if move.needs else f"takes another {old.name}"
     stage.note(
         asker.place.line, f"{shown} {wanted}: an installer replaces {old.name}{old.specifier}"
     )
-    if old.name == TORCH:
+    if old.name == TORCH and not is_meant:
         outdate(stage, old)
 
 

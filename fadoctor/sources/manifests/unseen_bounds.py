@@ -59,6 +59,11 @@ def bounded_facts(
     return found
 
 
+def held_to_numpy_1(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> bool:
+    """Return whether a release that the files pin takes NumPy 1 alone: no bound is missing."""
+    return _Bounding(combined, facts, matrix, {}).holds_numpy()
+
+
 def brought(
     combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
 ) -> tuple[dict[str, str], dict[str, Fact]]:
@@ -80,12 +85,13 @@ def brought(
                 found[name] = combined.bounds.get(name, "")
     if NUMPY not in combined.packages and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
+    bounding = [name for name, each in combined.packages.items() if who.bounds_numpy(each)]
     fixed = _fixed_by_pins(combined, matrix)
     named = combined.packages.keys() | combined.bounds.keys()
     sure = {n: text for n, text in fixed.items() if n in releases and n not in named}
     found = {name: text for name, text in found.items() if name not in sure}
     others = dict.fromkeys(found, list(who.names()) if found else [])
-    others |= {NUMPY: [], TORCH: list(who.names_beside_torch())}  # NumPy comes unbounded alone
+    others |= {NUMPY: bounding, TORCH: list(who.names_beside_torch())}
     reason = "an installer decides: {}{}, and {} may bound it"
     return {**found, **sure}, {
         f"{package_of(name)}.version": Unknown(
@@ -221,22 +227,28 @@ class _Bounding:
         if row is None or planned.url:
             return True
         if not (releases := row.get("releases")):
-            return False
+            return bool(row.get("holds"))
         allowed, version = parse_specifier(str(releases)), parse_version(planned.version)
         if version is None and row.get("newest") is True:
             return bool(planned.open or planned.specifier)
         return version is None or allowed is None or not allowed.contains(version)
 
     def brings_numpy(self) -> bool:
-        """Return whether something that is surely there brings the newest NumPy, or what is asked.
-
-        Nothing that is named may bound it.
-        """
+        """Return whether something that is surely there brings NumPy, and nothing holds NumPy 1."""
         packages = self.combined.packages.values()
-        if any(is_conda(each) or self.bounds_numpy(each) for each in packages):
+        if any(map(is_conda, packages)) or self.holds_numpy():
             return False
         rows = (self._of_numpy(each.name) for each in packages if each.is_sure)
         return any(row is not None and row.get("brings") is True for row in rows)
+
+    def holds_numpy(self) -> bool:
+        """Return whether a release that the files pin takes NumPy 1 alone, by the table."""
+        for planned in self.combined.packages.values():
+            held = (self._of_numpy(planned.name) or {}).get("holds")
+            allowed, version = parse_specifier(str(held or "")), parse_version(planned.version)
+            if held and version is not None and allowed is not None and allowed.contains(version):
+                return True
+        return False
 
     def _of_numpy(self, name: str) -> Row | None:
         rows = self.matrix.tables["numpy-unbounded"].rows

@@ -36,3 +36,24 @@ def test_what_no_fact_decides_is_for_a_person() -> None:
 def test_a_list_alone_shows_nothing() -> None:
     found = planned_for(LIST.format(machine="aarch64", gpu="NVIDIA GB10"))
     assert found.outcome is PlanOutcome.NOTHING
+
+
+REPORT = """- `llamafactory` version: 0.9.2
+- Platform: Linux-5.15.0-112-generic-x86_64-with-glibc2.35
+- Python version: 3.11.9
+- PyTorch version: {torch}+cu121 (GPU)
+- Transformers version: 4.45.2
+- GPU type: NVIDIA A100-PCIE-40GB
+- vLLM version: {vllm}
+"""
+
+
+def test_what_a_report_does_not_name_came_with_what_it_names() -> None:
+    """Regression: torchvision and xformers were installed, which this vLLM had brought."""
+    found = planned_for(REPORT.format(torch="2.4.0", vllm="0.6.1"))
+    assert found.outcome is PlanOutcome.NOTHING
+
+
+def test_a_vllm_that_moves_brings_what_it_requires() -> None:
+    found = planned_for(REPORT.format(torch="2.5.1", vllm="0.6.1"))
+    assert found.outcome is not PlanOutcome.NOTHING

@@ -335,3 +335,20 @@ def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
     file.write_text("vllm==0.11.0\nnumba==0.60.0\nllvmlite==0.43.0\n")
     found = api.check(requirements=file, gpu="none", python_version=python, platform="linux_x86_64")
     assert any(each.rule_id == RULE for each in found.findings) is is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("torch==2.4.0\ntransformers==4.43.3\ntrl==0.9.3\ntrl==0.9.6\n", {"trl": "0.9.6"}),
+        ("torch==2.4.0\ntransformers==4.43.3\ntransformers==4.44.2\n", {"transformers": "4.44.2"}),
+        ("torch==2.4.0\nscipy==1.11.0\nscipy==1.12.0\n", {"scipy": "1.12.0"}),
+        ("torch==2.4.0\ntransformers==4.44.2\ntransformers==4.44.2\n", {}),
+    ],
+)
+def test_of_two_pins_the_newer_one_is_meant(
+    tmp_path: Path, text: str, comes: dict[str, str]
+) -> None:
+    """Regression: the newest release of all came, and moved others with it."""
+    here = on(tmp_path, text, "A100", "550.54.15")
+    assert changed(plan(plan_base(here, session().knowledge))) == comes

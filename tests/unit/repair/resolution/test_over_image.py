@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.environment import Environment, Target
+from fadoctor.model.overlays import Overlays
 from fadoctor.model.place import Place
 from fadoctor.model.plan import Plan, PlanOutcome
+from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.lines import lines_of
 from fadoctor.repair.resolution.over_image import OverImage
+from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.read import read_manifest
+from fadoctor.sources.targets.overlay import apply_overlays
+from tests.unit.judging.engine.builders import fact_of
+from tests.unit.repair.plan.problems import plan as make_plan_of
+from tests.unit.repair.plan.problems import session
+from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_lines import install
+from tests.unit.sources.manifests.test_environment import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +61,24 @@ def test_it_is_a_line_of_its_own_below_the_image(tmp_path: Path) -> None:
 )
 def test_only_below_a_line_that_names_an_image(line: str, kind: str, wanted: str) -> None:
     assert not OverImage().take(line, kind, Place("f", 1, 6), (wanted, ""))
+
+
+@pytest.mark.parametrize(
+    ("line", "comes"),
+    [
+        ("xformers==0.0.27", {"xformers": "0.0.29.post1"}),
+        ("torchvision==0.19.1", {"torchvision": "0.20.1+cu124"}),
+        ("xformers==0.0.29.post1", {}),
+    ],
+)
+def test_a_companion_moves_to_the_torch_of_the_image(
+    tmp_path: Path, line: str, comes: dict[str, str]
+) -> None:
+    """Regression: all of the image went back to the torch that the companion requires."""
+    (tmp_path / "Dockerfile").write_text(f"{IMAGE}\nRUN pip install {line}\n", "utf-8")
+    facts = {name: fact_of(value) for name, value in HOST.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    manifest = read_manifest(str(tmp_path / "Dockerfile"))
+    there = planned_environment(machine, [manifest], session().matrix)
+    here = apply_overlays(there, Overlays(("A100",), "550.54.15"), session().matrix)
+    assert changed(make_plan_of(plan_base(here, session().knowledge))) == comes

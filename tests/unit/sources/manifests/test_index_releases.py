@@ -171,3 +171,27 @@ def test_ranges_that_no_table_closes_stay_open() -> None:
     assert not lacks("cu130", "99.0")
     assert not lacks("cu124", "2.7.0rc1")
     assert not lacks("cu999", "2.7.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "build"),
+    [
+        (f"--extra-index-url {INDEX}/cu121\ntorch\n", "pypi"),  # its newest is 2.5.1
+        (f"--extra-index-url {INDEX}/rocm6.2\ntorch>=2.0\n", "pypi"),
+        (f"--extra-index-url {INDEX}/cu121\ntorch>=2.1,<2.5\n", "cu121"),  # a label counts more
+        (f"--extra-index-url {INDEX}/cu121\ntorch==2.4.1\n", "cu121"),
+        (f"--index-url {INDEX}/cu121\ntorch\n", "cu121"),
+        (f"--extra-index-url {INDEX}/cu130\ntorch\n", "cu130"),  # it still gets releases
+    ],
+)
+def test_pip_takes_the_newest_release_of_all_indexes(tmp_path: Path, text: str, build: str) -> None:
+    """Regression: a second index that gets no releases any more decided about the build."""
+    assert value(planned(tmp_path, text), "torch.build") == build
+
+
+def test_uv_takes_the_first_index_of_a_project(tmp_path: Path) -> None:
+    text = (
+        '[project]\nname = "a"\nversion = "1"\ndependencies = ["torch"]\n'
+        f'[[tool.uv.index]]\nname = "pytorch"\nurl = "{INDEX}/cu121"\n'
+    )
+    assert value(of_file(tmp_path, "pyproject.toml", text), "torch.build") == "cu121"

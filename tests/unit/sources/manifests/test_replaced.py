@@ -111,3 +111,19 @@ def test_what_comes_with_it_or_stays_is_not(tmp_path: Path, command: str) -> Non
 def test_a_variable_of_the_same_command() -> None:
     assert wanted(built("V=0.21.0 && pip install torchvision==$V"))["torchvision"] == "==0.21.0"
     assert "trl" not in wanted(built("[ -e x ] && V=1; pip install trl==$V"))
+
+
+@pytest.mark.parametrize(
+    "command", ["pip install xformers==0.0.27", "pip install torchvision==0.19.1"]
+)
+def test_a_companion_leaves_the_torch_that_is_pinned(command: str) -> None:
+    """Regression: the plan went back to the companion's torch, and broke what was beside it."""
+    manifest = built(command)
+    assert wanted(manifest)["torch"] == "==2.5.1"
+    assert any("replaces torch==2.5.1" in note for note in manifest.notes)
+
+
+def test_a_companion_replaces_a_torch_that_nobody_pins() -> None:
+    text = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch\nRUN pip install "
+    found = read(given(f"{text}xformers==0.0.27\n", "Dockerfile"))
+    assert wanted(found)["torch"] == "==2.3.1"

@@ -126,7 +126,7 @@ def test_what_may_bound_numpy(tmp_path: Path, text: str, who: str) -> None:
         ("torch==2.2.2\n", False),  # asks for none
         ("torch==2.2.2\ntorchvision==0.17.2\nscipy\n", False),  # which may bound it
         ("torch==2.2.2\ntorchvision==0.17.2\nopencv-python==4.12.0.88\n", False),
-        ("torch==2.2.2\ntransformers==4.43.4\n", False),  # it takes no NumPy 2
+        ("torch==2.2.2\ntransformers==4.42.4\n", False),  # it takes no NumPy 2
         ("torch==2.2.2\ntorchvision==0.17.2; sys_platform == 'win32'\n", False),
     ],
 )
