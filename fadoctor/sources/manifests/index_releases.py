@@ -78,6 +78,22 @@ def lacks(build: str, version: str) -> bool:
     return public is not None and not served.has(public)
 
 
+def ends_before(index: str, specifier: str) -> bool:
+    """Return whether the last torch on an index is too old for what is asked for."""
+    served = _ranges().get(build_of_index(index))
+    allowed = parse_specifier(specifier) if specifier else None
+    return bool(served and served.last and allowed and not allowed.contains(served.last))
+
+
+def served_range(planned: Planned, combined: Combined) -> str:
+    """Return what is asked for of torch, bound to what the one index has that is asked for it."""
+    served = _ranges().get(_build(planned, combined)) if planned.name == TORCH else None
+    if served is None:
+        return planned.specifier
+    has = f">={served.first}" + (f",<={served.last}" if served.last else "")
+    return f"{planned.specifier},{has}" if planned.specifier else has
+
+
 def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return which releases the one index that is asked for them does not have.
 
