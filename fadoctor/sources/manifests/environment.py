@@ -16,7 +16,7 @@ from fadoctor.sources.manifests.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
-from fadoctor.sources.manifests.index_releases import UNSERVED, served_range, unserved
+from fadoctor.sources.manifests.index_releases import UNLABELLED, UNSERVED, served_range, unserved
 from fadoctor.sources.manifests.isolated import (
     ISOLATED,
     ISOLATED_BY_NEW,
@@ -265,7 +265,15 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
-    for fact_name in (MISTAKEN, UNFIT, CONTRADICTED, ISOLATED, ISOLATED_BY_NEW, UNSERVED):
+    for fact_name in (
+        MISTAKEN,
+        UNFIT,
+        CONTRADICTED,
+        ISOLATED,
+        ISOLATED_BY_NEW,
+        UNSERVED,
+        UNLABELLED,
+    ):
         said = facts.get(fact_name)
         if isinstance(said, Known) and isinstance(said.value, dict):
             at = (place for name in said.value for place in combined.packages[name].places)
