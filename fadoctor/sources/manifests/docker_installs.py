@@ -327,6 +327,7 @@ class Installs:
                 continue
             manifest = read_source(msgspec.structs.replace(source, choice=choice))
             self.stage.take(of_choice(manifest), place.line, upgrade=True)
+            self.stage.indexes += manifest.indexes
             return
         files = " or ".join(LOCKS[name, verb])
         self.stage.note(place.line, f"{name} {verb}: there is no {files} beside this file")

@@ -111,3 +111,12 @@ def test_what_comes_with_it_or_stays_is_not(tmp_path: Path, command: str) -> Non
 def test_a_variable_of_the_same_command() -> None:
     assert wanted(built("V=0.21.0 && pip install torchvision==$V"))["torchvision"] == "==0.21.0"
     assert "trl" not in wanted(built("[ -e x ] && V=1; pip install trl==$V"))
+
+
+def test_all_that_a_release_declares_is_replaced(tmp_path: Path) -> None:
+    commands = "RUN pip install tokenizers==0.20.3\nRUN pip install vllm==0.8.5\n"
+    found = of_file(tmp_path, "Dockerfile", TORCH + commands)
+    assert "installer replaces tokenizers==0.20.3" in " ".join(found.target.notes)
+    alone = commands.replace("vllm==0.8.5", "--no-deps vllm==0.8.5")
+    found = of_file(tmp_path, "Dockerfile", TORCH + alone)
+    assert "installer replaces tokenizers" not in " ".join(found.target.notes)
