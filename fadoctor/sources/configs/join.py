@@ -160,7 +160,7 @@ def _fact(winners: list[Intent]) -> Fact:
     if left_open is not None and isinstance(left_open.value, Computed):
         return Unknown(printable(f"{_where(left_open)}: {left_open.value.why}"), source)
     if any(each.value != first.value for each in winners):
-        half = {each.value for each in winners} - {"fp32"}
+        half = {each.value for each in winners if isinstance(each.value, str)} - {"fp32"}
         if first.name in _OF_WEIGHTS and len(half) == 1:
             return Known(half.pop(), source)
         return Unknown(printable("it is said twice, and differently"), source)
