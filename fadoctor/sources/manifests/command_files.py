@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
+from fadoctor.sources.manifests.built_services import built_service
 from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import (
     FOR_A_CONDITION,
@@ -87,8 +89,16 @@ def read(source: Source) -> Manifest:
     """Return what the commands of one machine install, as far as they are known."""
     if len(source.text) > LENGTH_LIMIT:
         raise source.error("a file of commands that is too long")
-    units = _recipes(source) if is_recipes(_base(source)) else read_units(source)
-    return read_machines(source, units, KIND, _NOTHING)
+    if is_recipes(_base(source)):
+        return read_machines(source, _recipes(source), KIND, _NOTHING)
+    units = read_units(source)
+    try:
+        return read_machines(source, units, KIND, _NOTHING)
+    except InputError:
+        found = built_service(source)
+        if found is None:
+            raise
+        return found
 
 
 def read_machines(source: Source, units: list[Unit], kind: str, nothing: str) -> Manifest:
