@@ -42,6 +42,7 @@ def _of(folder: Path, script: str, place: str = "run.sh") -> tuple[dict[str, obj
     [
         ("python train.py --model x\n", "run.sh"),
         ("torchrun --nproc-per-node 4 train.py --model x\n", "scripts/run.sh"),
+        ("cp model/*.py out/\npython train.py --model x\n", "run.sh"),
         ("for m in a b; do\n[ -d $m ] || continue\npython train.py --model $m\ndone\n", "run.sh"),
     ],
 )
