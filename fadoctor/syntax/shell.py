@@ -8,6 +8,7 @@ says whether it runs whenever the script does.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,8 @@ STEP_LIMIT = 100_000
 CALL_LIMIT = 8
 """How deep functions call functions, and shells start shells."""
 
+Judge = Callable[[tuple[FilledWord, ...]], bool | None]
+_CONDITION = Depends.CONDITION
 _DECLARING = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _READING = frozenset(("read", "getopts", "mapfile", "readarray", "let"))
 _TESTS = frozenset(("[", "[[", "test", "which", "grep", "type", "hash", "pgrep", "false"))
@@ -52,12 +55,14 @@ def read_shell(
     *,
     start: int = 0,
     takes_defaults: bool = True,
+    judge: Judge | None = None,
 ) -> Script:
     """Return the commands of a script; variables that are None or missing stay open.
 
-    `takes_defaults`: whether ``${X:-y}`` is y where the script does not set X.
+    `takes_defaults`: whether ``${X:-y}`` is y where the script does not set X. `judge`: says of a
+    test whether it holds, None where nobody knows; without one no branch is settled.
     """
-    run = _Run(Variables(variables or {}, takes_defaults=takes_defaults))
+    run = _Run(Variables(variables or {}, takes_defaults=takes_defaults), judge)
     run.unit(_Unit(text), start, None)
     run.uncalled()
     return Script(tuple(run.in_order()), run.is_cut)
@@ -83,8 +88,8 @@ class _Function(msgspec.Struct):
 class _Run:
     """Goes through a script as it would run."""
 
-    def __init__(self, variables: Variables) -> None:
-        self.variables = variables
+    def __init__(self, variables: Variables, judge: Judge | None) -> None:
+        self.variables, self.judge = variables, judge
         self.found: list[ShellCommand] = []
         self.functions: dict[str, _Function] = {}
         self.active: list[str] = []
@@ -149,20 +154,22 @@ class _Run:
             is_apart = event.what == "(" or event.before in {"|", "|&"}
             saved = dict(self.variables.scope) if is_apart else None
             inner = Frame(event.what, depends, is_repeated=frame.is_repeated, saved=saved)
+            inner.is_skipped = inner.is_within_skipped = frame.is_skipped
             frames.append(inner)
             if event.what in {"loop", "for"}:
                 self.loop(event, inner)
         elif event.kind == "part":
             frame.is_maybe = frame.was_test = False
             if event.what != "do":
-                frame.depends = max(Depends.CONDITION, frame.depends)
+                is_settled = frame.is_settled(event.what)
+                frame.depends = frame.depends if is_settled else max(_CONDITION, frame.depends)
             else:
                 frame.depends, frame.is_repeated = max(frame.depends, frame.body), frame.repeats
         elif len(frames) > 1:
             frames.pop()
             if frame.saved is not None:
                 self.variables.scope = frame.saved
-            frames[-1].was_test = False
+            frames[-1].was_test, frames[-1].held = False, None
 
     def loop(self, event: Mark, frame: Frame) -> None:
         """Set what a loop goes over."""
@@ -182,6 +189,10 @@ class _Run:
         depends = frame.reach(event.before)
         pairs, rest = _taken_apart(event.words)
         words = tuple(w for raw in rest for w in self.variables.words(raw))
+        if frame.is_skipped:
+            self.emit(ShellCommand(words, before=event.before, depends=Depends.NEVER))
+            return
+        frame.test(self.judged(event, words), event.before)
         frame.was_test = event.is_test or bool(words and words[0].text in _TESTS)
         frame.was_test = frame.was_test or [w.text for w in words[:2]] == ["command", "-v"]
         if not event.words:
@@ -206,6 +217,15 @@ class _Run:
         )  # fmt: skip
         self.start(unit, event, command, frame)
         self.piped = event
+
+    def judged(self, event: Simple, words: tuple[FilledWord, ...]) -> bool | None:
+        """Return whether a command is a test that surely holds, or surely does not."""
+        if self.judge is None:
+            return None
+        tested = tuple(w for raw in event.tested for w in self.variables.words(raw))
+        is_negated = event.is_test and not tested
+        found = self.judge(tested or words)
+        return (not found if is_negated else found) if found is not None else None
 
     def emit(self, command: ShellCommand) -> None:
         """Note a command."""

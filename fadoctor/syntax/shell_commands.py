@@ -21,6 +21,8 @@ class Depends(enum.IntEnum):
     """Something else decides."""
     CALLER = 3
     """It stands in a function that nothing calls."""
+    NEVER = 4
+    """It stands in a branch that is not taken, by what is known of its test."""
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -70,14 +72,49 @@ class Frame(msgspec.Struct):
     is_maybe: bool = False
     was_test: bool = False
     joined: str = ""
+    held: bool | None = None
+    """Whether the command before is a test that surely holds, or surely does not."""
+    holds: bool | None = None
+    """The same of what stands after ``if`` so far."""
+    is_over: bool = False
+    """Whether a branch of an ``if`` was surely taken."""
+    is_skipped: bool = False
+    """Whether the branch that is being read is surely not taken."""
+    is_within_skipped: bool = False
 
     def reach(self, operator: str) -> Depends:
         """Return on what the next command depends; `operator` joins it to the one before."""
         if operator == "||":
-            self.is_maybe = True
+            self.is_maybe = self.held is not False
         elif operator == "&&":
-            self.is_maybe = self.was_test or (self.is_maybe and self.joined == "&&")
+            is_open = self.was_test and self.held is not True
+            self.is_maybe = is_open or (self.is_maybe and self.joined == "&&")
         elif operator not in {"|", "|&"}:
             self.is_maybe = False
         self.joined = operator
         return max(Depends.CONDITION, self.depends) if self.is_maybe else self.depends
+
+    def test(self, value: bool | None, operator: str) -> None:  # noqa: FBT001 -- what is known
+        """Take what is known of a command as a test; `operator` joins it to the one before."""
+        self.held = value
+        if operator == "&&":
+            both = (self.holds, value)
+            self.holds = False if False in both else True if both == (True, True) else None
+        elif operator == "||":
+            both = (self.holds, value)
+            self.holds = True if True in both else False if both == (False, False) else None
+        else:
+            self.holds = value
+
+    def is_settled(self, part: str) -> bool:
+        """Begin a part of a block; return whether it surely runs, or surely does not."""
+        if self.what != "if":
+            return False
+        if part == "then" and not self.is_over:
+            self.is_skipped = self.holds is False or self.is_within_skipped
+            self.is_over = self.holds is True
+            return self.holds is not None
+        if part != "then":
+            self.is_skipped = self.is_over or self.is_within_skipped
+        self.holds = self.held = None
+        return True

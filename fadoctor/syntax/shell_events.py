@@ -35,6 +35,8 @@ class Simple(msgspec.Struct, frozen=True):
     """Operator before it."""
     is_test: bool = False
     """Whether it is ``[[ ]]``, ``(( ))``, or negated."""
+    tested: tuple[RawWord, ...] = ()
+    """What stands in ``[[ ]]``."""
 
 
 class Mark(msgspec.Struct, frozen=True):

@@ -312,6 +312,7 @@ class Grammar(Words):
 
     def test(self) -> None:
         """Read ``[[ ... ]]``: operators are words of it."""
+        tested: list[RawWord] = []
         while self.at < len(self.text):
             self.gap()
             if found := _CLOSING.match(self.text, self.at):
@@ -321,9 +322,9 @@ class Grammar(Words):
             if self.text.startswith("=~", before):
                 self.regular()
             else:
-                self.word()
+                tested.append(self.word())
             self.at += self.at == before
-        self.add(Simple((), (), self.before, is_test=True))
+        self.add(Simple((), (), self.before, is_test=True, tested=tuple(tested)))
         self.before = ""
 
     def regular(self) -> None:

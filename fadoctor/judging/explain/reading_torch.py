@@ -6,7 +6,7 @@ They hold no braces, no dollar and no double quote: notebooks and shells take th
 from __future__ import annotations
 
 from itertools import product, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
@@ -140,7 +140,7 @@ def windows_flash_command(
     A file serves each minor release of its CUDA: of two the newer one has code for newer GPUs.
     "" where no file is for `torch` and `python`.
     """
-    best: dict[tuple[str, str, str], tuple[object, str, str, str]] = {}
+    best: dict[tuple[str, str, str], tuple[Any, str, str, str]] = {}
     for row in rows:
         if row["package"] != _FLASH or _WINDOWS not in cell_words(row["platform"]):
             continue

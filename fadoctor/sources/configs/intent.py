@@ -56,3 +56,5 @@ class Configuration(msgspec.Struct, frozen=True):
     image: str = ""
     """The container image in which its program runs; "" where it runs in an environment here."""
     gpus: tuple[AskedGpu, ...] = ()
+    started: str = ""
+    """The one script of Python that a script of the shell surely starts, as written."""

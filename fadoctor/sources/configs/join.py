@@ -29,6 +29,8 @@ _SHARED = frozenset({"config.autocast", "config.use_dora"})
 """What every file of a run that speaks of it must say alike."""
 _UNLIKE = frozenset({"config.framework", "config.purpose", "config.model"})
 """What two files of equal weight need not agree on."""
+_OF_WEIGHTS = frozenset({"config.weights_dtype"})
+"""Of which a part in float32, such as a VAE, says nothing about the rest."""
 _FRAMEWORK, _CALLED = "config.framework", TRANSFORMERS
 """The library that the other frameworks call: beside one of them it is not meant."""
 
@@ -158,6 +160,9 @@ def _fact(winners: list[Intent]) -> Fact:
     if left_open is not None and isinstance(left_open.value, Computed):
         return Unknown(printable(f"{_where(left_open)}: {left_open.value.why}"), source)
     if any(each.value != first.value for each in winners):
+        half = {each.value for each in winners if isinstance(each.value, str)} - {"fp32"}
+        if first.name in _OF_WEIGHTS and len(half) == 1:
+            return Known(half.pop(), source)
         return Unknown(printable("it is said twice, and differently"), source)
     if first.value is None or isinstance(first.value, Computed):
         return Absent(source)

@@ -75,6 +75,10 @@ _IMAGES = {
 _MIRRORED = re.compile(r"/huggingface-text-generation-inference[\w.-]{0,100}(?::[\w.-]{1,128})?$")
 
 
+_HANDLING = frozenset(("cp", "mv", "rm", "ln", "cat", "ls", "sed", "grep", "chmod", "rsync", "scp"))
+"""Commands that handle a file, and start nothing: ``cp model/*.py``."""
+
+
 class Launch(msgspec.Struct, frozen=True):
     """A program with its arguments."""
 
@@ -90,6 +94,11 @@ class Launch(msgspec.Struct, frozen=True):
 
 def find_launch(words: tuple[ConfigWord, ...]) -> Launch | None:
     """Return what a command starts, whatever starts it: torchrun, srun, uv, docker, ray."""
+    is_handled = bool(words) and words[0].text in _HANDLING
+    return None if is_handled else _started(words)
+
+
+def _started(words: tuple[ConfigWord, ...]) -> Launch | None:
     launcher: list[ConfigWord] = []
     is_accelerate = False
     for at, word in enumerate(words):

@@ -13,6 +13,7 @@ from fadoctor.model.errors import InputError, UnknownKindError, UsageError, did_
 from fadoctor.model.fact import printable
 from fadoctor.sources.configs import READERS, frameworks, loose_keys
 from fadoctor.sources.configs.hardware import asked_gpus
+from fadoctor.sources.configs.launched_files import started_beside
 from fadoctor.sources.configs.settings import looked_for
 from fadoctor.sources.configs.source import Source, open_source
 
@@ -45,8 +46,10 @@ def read_configurations(
         _read(Source(name, texts[name]) if name in texts else open_source(name, fence), kind)
         for name in names
     )
-    beside = () if held or kind else tuple(_beside(found, fence))
-    return (*found, *beside)
+    if held or kind:
+        return found
+    found = (*found, *started_beside(found, fence))
+    return (*found, *_beside(found, fence))
 
 
 def _beside(given: Sequence[Configuration], fence: str) -> Iterator[Configuration]:

@@ -35,6 +35,7 @@ KIND = "shell"
 _SUFFIXES = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".pbs", ".lsf", ".qsub", ".fish", ".csh")
 _SHELL = re.compile(r"#![^\n]{0,80}\b(?:bash|dash|zsh|ksh|sh)\b")
 _FILE = re.compile(r"[\w./~${}-]{1,200}\.(?:ya?ml|json)")
+_SCRIPT = re.compile(r"[\w./-]{1,200}\.py")
 SERVER = "server"
 """Kind of a server without a reader of its own: its options are read as keys of any file."""
 _STRONG = frozenset({
@@ -84,7 +85,20 @@ def configuration_of(
             unsure.append((launch.program.text, [] if command.is_sure or is_only else found))
     started += _of_branches(unsure)
     intents += _one_run(started, are_apart=are_apart)
-    return Configuration(source.name, KIND, tuple(intents), named=tuple(dict.fromkeys(named)))
+    return Configuration(
+        source.name,
+        KIND,
+        tuple(intents),
+        named=tuple(dict.fromkeys(named)),
+        started="" if are_apart else _only_script(launches),
+    )
+
+
+def _only_script(launches: list[Launch | None]) -> str:
+    """Return the one script of Python that is started, "" where there are several, or none."""
+    found = {each.program.text if not each.kind else "" for each in launches if each is not None}
+    only = found.pop() if len(found) == 1 else ""
+    return only if _SCRIPT.fullmatch(only) else ""
 
 
 def _of_branches(launched: list[tuple[str, list[Intent]]]) -> list[list[Intent]]:

@@ -60,6 +60,8 @@ class Planned(msgspec.Struct, frozen=True):
     """The tool that does so, where it has ways of its own to turn it off: ``Poetry``."""
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
+    is_renewed: bool = False
+    """Whether what is there of it does not stay."""
     extras: tuple[str, ...] = ()
     """Those that are surely asked for."""
 
@@ -218,6 +220,7 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
         is_isolated=bool(sure) and all(each.is_isolated for each in sure),
         isolated_by=first.isolated_by,
         is_isolated_by_new=bool(sure) and all(each.is_isolated_by_new for each in sure),
+        is_renewed=any(each.is_renewed for each in sure),
         extras=tuple(dict.fromkeys(extra for each in sure for extra in each.extras)),
     )
 

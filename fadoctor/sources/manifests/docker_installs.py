@@ -23,17 +23,16 @@ from fadoctor.sources.manifests.install_options import (
     INDEX,
     MORE_INDEXES,
     UPGRADE,
-    InstallArguments,
     asks_one_index,
     of_module,
     sort_arguments,
     with_options,
 )
-from fadoctor.sources.manifests.isolated import is_told, marked, marked_by_new, too_early, unmarked
+from fadoctor.sources.manifests.isolated import as_built, unmarked
 from fadoctor.sources.manifests.local_project import folder_of, read_project
 from fadoctor.sources.manifests.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.made_venv import made_with
-from fadoctor.sources.manifests.planned import speaks_of_image, unseen_files
+from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.project_files import ProjectFiles
 from fadoctor.sources.manifests.read import read_source
@@ -45,6 +44,7 @@ from fadoctor.sources.manifests.replaced import (
     replace_triton,
 )
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
+from fadoctor.sources.manifests.script_tests import ScriptTests
 from fadoctor.sources.manifests.working_folder import WorkingFolder
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.shell import read_shell
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Table
+    from fadoctor.sources.manifests.install_options import InstallArguments
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
     from fadoctor.sources.manifests.source import Source
@@ -114,12 +115,15 @@ class Installs:
         self.matrix, self.backends = shared.matrix, shared.backends
         self.stage, self.text = stage, text
         self.folder = WorkingFolder(stage)
+        self.was_followed = False
+        """Whether the command before is one that installs, and was followed."""
         self.has_shell = False
         """Whether it gives a text to a shell, which was followed."""
 
     def run(self, script: str, start: int = 0) -> int:
         """Follow a script; return how many commands it has."""
-        found = read_shell(script, self.stage.variables, start=start)
+        judge = ScriptTests(self.files, self.folder, self.stage)
+        found = read_shell(script, self.stage.variables, start=start, judge=judge)
         for command in found.commands:
             if command.words:
                 self.command(command)
@@ -148,14 +152,22 @@ class Installs:
         """Follow one command, or note that it cannot be."""
         self.has_shell = self.has_shell or command.is_shell
         words = list(command.words[command.start :])
+        was_followed, self.was_followed = self.was_followed, False
         if not words or command.is_shell or command.is_elsewhere:
             return
-        self.folder.watch([word.text for word in words])
-        self.stage.python = made_with(words, self.text) or self.stage.python
+        if command.depends is not Depends.NEVER:
+            self.folder.watch([word.text for word in words])
+            self.stage.python = made_with(words, self.text) or self.stage.python
         follow = self.follower(words)
         if follow is None:
             if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
                 self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
+        elif command.depends is Depends.NEVER:
+            self.stage.note(self.line(command), f"does not run by default: {command.text[:160]}")
+        elif command.before == "||" and was_followed:
+            note = f"runs only where the command before it fails: {command.text[:160]}"
+            self.stage.note(self.line(command), note)
+            self.was_followed = True
         elif command.depends is not Depends.NOTHING:
             self.stage.is_open = True
             note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
@@ -165,6 +177,7 @@ class Installs:
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
+            self.was_followed = True
 
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing known."""
@@ -236,31 +249,8 @@ class Installs:
             found += tied(named) if is_only else named
         number = 0 if given.flags & ALONE else self.tally.command()
         found = [msgspec.structs.replace(each, command=number) for each in found]
-        self.install(self.isolated(found, given, is_uv=is_uv), index, given.flags)
-
-    def isolated(
-        self, asked: list[Requirement], given: InstallArguments, *, is_uv: bool
-    ) -> list[Requirement]:
-        """Return what is asked for, with the mark of what is surely built in isolation.
-
-        None is where an earlier command may have installed it.
-
-        uv isolates always. Older releases of pip may build in the environment itself: there it is
-        sure only where torch comes with the same command, else it is what newer releases do.
-        """
-        options = {name for name, _ in given.options}
-        if self.stage.is_open:
-            return unmarked(asked)
-        if is_told(given.flags, options, self.stage.variables, self.source.text):
-            is_off = "--no-build-isolation" in given.flags
-            return too_early(self.stage, asked) if is_off else unmarked(asked)
-        if is_uv:
-            return marked(asked, is_always=True)
-        if "torch" in self.stage.packages:
-            is_chosen = any(each.specifier for each in self.stage.packages.get("pip", []))
-            return unmarked(asked) if is_chosen else marked_by_new(asked)
-        is_new = not any(speaks_of_image(note) for _, note in self.stage.notes)
-        return marked(unmarked(asked)) if is_new else unmarked(asked)
+        built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
+        self.install(built, index, given.flags)
 
     def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
         """Install packages, and what they require in the place of what is there."""
@@ -337,6 +327,7 @@ class Installs:
                 continue
             manifest = read_source(msgspec.structs.replace(source, choice=choice))
             self.stage.take(of_choice(manifest), place.line, upgrade=True)
+            self.stage.indexes += manifest.indexes
             return
         files = " or ".join(LOCKS[name, verb])
         self.stage.note(place.line, f"{name} {verb}: there is no {files} beside this file")

@@ -25,7 +25,7 @@ from fadoctor.sources.manifests.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.contradicted import CONTRADICTED, asked_at_once, contradicted_facts
 from fadoctor.sources.manifests.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.image_facts import conda_facts, image_facts
-from fadoctor.sources.manifests.index_releases import UNSERVED, unserved
+from fadoctor.sources.manifests.index_releases import UNLABELLED, UNSERVED, served_range, unserved
 from fadoctor.sources.manifests.isolated import (
     ISOLATED,
     ISOLATED_BY_NEW,
@@ -121,7 +121,9 @@ def _in_image(combined: Combined) -> Combined:
     if not any(map(speaks_of_image, combined.notes)):
         return combined
     packages = {
-        name: each if each.version or each.url else msgspec.structs.replace(each, open=HELD)
+        name: each
+        if each.version or each.url or each.is_renewed
+        else msgspec.structs.replace(each, open=HELD)
         for name, each in combined.packages.items()
     }
     return msgspec.structs.replace(combined, packages=packages)
@@ -277,7 +279,15 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         if planned is not None and planned.places:
             given = [n for n in facts if n.startswith(f"{package}.")]
             found |= dict.fromkeys(given, planned.places)
-    for fact_name in (MISTAKEN, UNFIT, CONTRADICTED, ISOLATED, ISOLATED_BY_NEW, UNSERVED):
+    for fact_name in (
+        MISTAKEN,
+        UNFIT,
+        CONTRADICTED,
+        ISOLATED,
+        ISOLATED_BY_NEW,
+        UNSERVED,
+        UNLABELLED,
+    ):
         said = facts.get(fact_name)
         if isinstance(said, Known) and isinstance(said.value, dict):
             at = (place for name in said.value for place in combined.packages[name].places)
@@ -305,7 +315,7 @@ def _ranges(
     taken, or the rest.
     """
     named = {
-        name: planned.specifier
+        name: served_range(planned, combined)
         for name, planned in combined.packages.items()
         if not (planned.version or planned.url or planned.open)
     }

@@ -11,7 +11,8 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import TORCH
-from fadoctor.sources.manifests.package_indexes import serves_others
+from fadoctor.sources.manifests.package_indexes import lacks_package, serves_others
+from fadoctor.sources.manifests.planned import speaks_of_image
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.combine import Combined, Planned
 
 UNSERVED, UNSERVED_INSTEAD = "packages.unserved", "packages.unserved_instead"
+UNLABELLED = "packages.unlabelled"
 _SOURCE = "the releases of each index, by the tables"
 _PLATFORMS = ("linux_x86_64", "win_amd64")
 # https://download.pytorch.org/whl/cu128 and mirrors, which have more below nightly and test
@@ -110,6 +112,22 @@ def _listed(table: str, rocm: str = "") -> frozenset[Version]:
     return frozenset(each for each in found if each is not None)
 
 
+def ends_before(index: str, specifier: str) -> bool:
+    """Return whether the last torch on an index is too old for what is asked for."""
+    served = _ranges().get(build_of_index(index))
+    allowed = parse_specifier(specifier) if specifier else None
+    return bool(served and served.last and allowed and not allowed.contains(served.last))
+
+
+def served_range(planned: Planned, combined: Combined) -> str:
+    """Return what is asked for of torch, bound to what the one index has that is asked for it."""
+    served = _ranges().get(_build(planned, combined)) if planned.name == TORCH else None
+    if served is None:
+        return planned.specifier
+    has = f">={served.first}" + (f",<={served.last}" if served.last else "")
+    return f"{planned.specifier},{has}" if planned.specifier else has
+
+
 def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return which releases the one index that is asked for them does not have.
 
@@ -132,10 +150,40 @@ def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> d
         text = f"{asked} ({at}the index {build} has{beside} {served.words})"
         found[name] = printable(text, 300)
         ways += _others(planned, platform, matrix)
+    for name, planned in combined.packages.items():
+        index = (
+            planned.index if planned.is_only_index else "" if planned.index else combined.only_index
+        )
+        if _is_looked_up(planned) and lacks_package(index, name):
+            at = f"{planned.places[0]}: " if planned.places else ""
+            asked = planned.version or planned.specifier
+            said = f"({at}no other index is asked than torch's own)"
+            found[name] = printable(f"{asked} {said}" if asked else said, 300)
+            ways.append(f"{name} is on PyPI.")
     return {
         UNSERVED: Known(found, _SOURCE),
+        UNLABELLED: _unlabelled(combined),
         UNSERVED_INSTEAD: Known(" ".join(ways), _SOURCE) if ways else Absent(_SOURCE),
     }
+
+
+def _unlabelled(combined: Combined) -> Fact:
+    """Return what is asked for with the label of a build, where no index is named that has such.
+
+    PyPI takes no labels. What is there already, and what a variable names, nobody knows.
+    """
+    is_open = any(speaks_of_image(note) or "files at " in note for note in combined.notes)
+    names_one = any("INDEX" in name or "FIND_LINKS" in name for name in combined.variables)
+    if combined.indexes or combined.only_index or is_open or names_one:
+        return Absent(_SOURCE)
+    found = {
+        name: printable(f"{planned.version} ({planned.places[0]})", 300)
+        for name in (TORCH, *companions())
+        if (planned := combined.packages.get(name)) and planned.places and not planned.index
+        and _is_looked_up(planned)
+        and _LABEL.fullmatch(version_part(planned.version, "local") or "")
+    }  # fmt: skip
+    return Known(found, _SOURCE) if found else Absent(_SOURCE)
 
 
 def _is_looked_up(planned: Planned) -> bool:

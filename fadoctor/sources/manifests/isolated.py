@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import ASKING_SETUPS, SETUPS, SGLANG, TORCH, VLLM, XFORMERS
 from fadoctor.sources.manifests.from_pypi import is_locked_without_wheels
+from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.combine import Combined, Planned
+    from fadoctor.sources.manifests.install_options import InstallArguments
     from fadoctor.sources.manifests.planned import Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
 
@@ -82,6 +84,31 @@ def unmarked(asked: Iterable[Requirement]) -> list[Requirement]:
     return [
         msgspec.structs.replace(each, is_isolated=False, is_isolated_by_new=False) for each in asked
     ]
+
+
+def as_built(
+    stage: Stage, asked: list[Requirement], given: InstallArguments, text: str, *, is_uv: bool
+) -> list[Requirement]:
+    """Return what a command asks for, with the mark of what is surely built in isolation.
+
+    None is where an earlier command may have installed it. `text`: the whole file.
+
+    uv isolates always. Older releases of pip may build in the environment itself: there it is
+    sure only where torch comes with the same command, else it is what newer releases do.
+    """
+    options = {name for name, _ in given.options}
+    if stage.is_open:
+        return unmarked(asked)
+    if is_told(given.flags, options, stage.variables, text):
+        is_off = "--no-build-isolation" in given.flags
+        return too_early(stage, asked) if is_off else unmarked(asked)
+    if is_uv:
+        return marked(asked, is_always=True)
+    if TORCH in stage.packages:
+        is_chosen = any(each.specifier for each in stage.packages.get("pip", []))
+        return unmarked(asked) if is_chosen else marked_by_new(asked)
+    is_new = not any(speaks_of_image(note) for _, note in stage.notes)
+    return marked(unmarked(asked)) if is_new else unmarked(asked)
 
 
 def too_early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:

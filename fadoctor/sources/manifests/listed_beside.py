@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests import requirements_txt
+from fadoctor.sources.manifests.planned import UNSEEN_REST
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.draft import Draft
@@ -36,3 +37,4 @@ def dynamic_lists(draft: Draft, tree: ManifestTree) -> None:
         draft.requirements += listed_beside(tree.source, draft, line, str(each.value))
     if not named:
         draft.note(1, "the dependencies are dynamic: a build computes them")
+        draft.notes.append(UNSEEN_REST)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fadoctor.syntax.shell_filled_words import FilledWord
 
 LOCKS = {
-    ("uv", "sync"): ("uv.lock",),
+    ("uv", "sync"): ("uv.lock", "pyproject.toml"),
     ("poetry", "install"): ("poetry.lock", "pyproject.toml"),
     ("poetry", "sync"): ("poetry.lock", "pyproject.toml"),
     ("pdm", "install"): ("pdm.lock", "pyproject.toml"),

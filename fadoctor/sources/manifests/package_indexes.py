@@ -17,10 +17,10 @@ ITS_INDEX = "its own index has releases that no table counts"
 _HOST = re.compile(r"https?://([\w.-]{1,200})")
 
 
-@lru_cache(maxsize=1)
-def _served() -> dict[str, frozenset[str]]:
+@lru_cache(maxsize=2)
+def _column(name: str) -> dict[str, frozenset[str]]:
     rows = load_knowledge().tables["package-indexes"].rows
-    return {str(row["host"]): frozenset(str(row["serves"]).split()) for row in rows}
+    return {str(row["host"]): frozenset(str(row.get(name, "")).split()) for row in rows}
 
 
 def serves_others(index: str) -> bool:
@@ -28,9 +28,18 @@ def serves_others(index: str) -> bool:
     return "/rocm" not in index and _packages(index) != frozenset()
 
 
+def lacks_package(index: str, name: str) -> bool:
+    """Return whether an index surely has no release of a package."""
+    return name in _of_host("lacks", index)
+
+
 def _packages(index: str) -> frozenset[str]:
+    return _of_host("serves", index)
+
+
+def _of_host(column: str, index: str) -> frozenset[str]:
     found = _HOST.match(index)
-    return _served().get(found[1].lower(), frozenset()) if found else frozenset()
+    return _column(column).get(found[1].lower(), frozenset()) if found else frozenset()
 
 
 def of_their_indexes(combined: Combined) -> Combined:

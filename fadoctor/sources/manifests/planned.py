@@ -96,6 +96,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """The tool that does so, where it has ways of its own to turn it off: ``Poetry``."""
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
+    is_renewed: bool = False
+    """Whether what is there of it does not stay: ``pip install --upgrade``."""
     command: int = 0
     """Which command names it, counted from 1: an installer heeds all of one at once."""
 

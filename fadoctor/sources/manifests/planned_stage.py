@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.sources.manifests.combine import exact_version
+from fadoctor.sources.manifests.index_releases import ends_before
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,12 +117,14 @@ class Stage:
         """Install packages; what is there and good enough stays, as installers leave it."""
         new: dict[str, list[Requirement]] = {}
         for each in asked:
-            new.setdefault(each.name, []).append(each)
+            renewed = msgspec.structs.replace(each, is_renewed=True) if upgrade else each
+            new.setdefault(each.name, []).append(renewed)
         for name, wishes in new.items():
             there = self.packages.get(name, [])
             if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
                 continue
-            self.packages[name] = wishes
+            stays = len(there) == 1 and not upgrade and _is_kept(there[0], wishes)
+            self.packages[name] = [_bounded(there[0], wishes)] if stays else wishes
 
     def remove(self, names: Iterable[str]) -> None:
         """Uninstall packages."""
@@ -159,6 +163,24 @@ def _is_met(there: Requirement, wish: Requirement) -> bool:
     return version is not None and allowed is not None and (
         allowed.contains(version, prereleases=True)
     )  # fmt: skip
+
+
+# torch>=2.0,!=2.1.0 has no upper bound
+_UPPER = re.compile(r"<|==|~=")
+
+
+def _is_kept(there: Requirement, wishes: list[Requirement]) -> bool:
+    """Say whether the newest release that came earlier surely meets wishes for no older one."""
+    if there.url or there.marker or there.doubt or exact_version(there.specifier):
+        return False
+    if any(each.url or each.marker or _UPPER.search(each.specifier) for each in wishes):
+        return False
+    return not any(ends_before(there.index, each.specifier) for each in wishes)
+
+
+def _bounded(there: Requirement, wishes: list[Requirement]) -> Requirement:
+    texts = dict.fromkeys(each.specifier for each in (there, *wishes) if each.specifier)
+    return msgspec.structs.replace(there, specifier=",".join(texts))
 
 
 def tied(asked: Iterable[Requirement]) -> list[Requirement]:

@@ -33,6 +33,12 @@ class ProjectFiles:
         self.folders = _folders(source, [*copied][:_COPIED_LIMIT])
         """Relative to the folder of the file, the likeliest first: "", ".."."""
 
+    def has(self, path: str) -> bool:
+        """Return whether a file or a folder is there."""
+        own = self.source.path.parent
+        found = (own / folder / path for folder in self.folders)
+        return any(each.exists() and _is_inside(each, self.source.fence) for each in found)
+
     def read(self, *paths: str) -> Source:
         """Return the first of some files that is there; InputError on the first path if none is."""
         places = [os.path.join(folder, path) for folder in self.folders for path in paths]  # noqa: PTH118 -- "./" stays

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
@@ -54,7 +55,9 @@ def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix, index: str
         version = exact_version(asker.specifier)
         if index and not version:
             continue
-        for name, needs in _needs(asker.name, version or asker.specifier, matrix).items():
+        needed = declared(asker.name, version, matrix) if version else {}
+        needed |= _needs(asker.name, version or asker.specifier, matrix)
+        for name, needs in needed.items():
             found = stage.packages.get(name, ())
             if len(found) == 1 and name not in bound and not _is_accepted(found[0], needs):
                 yield Move(asker, found[0], needs if version else "")

@@ -42,6 +42,9 @@ _EXPRESSION = re.compile(r"\$\{\{[^{}\n]{0,300}\}\}")
 _NAMED = re.compile(r"\$\{\{\s{0,9}((?:matrix|env)\.[\w-]{1,80})\s{0,9}\}\}")
 _BLOCK = re.compile(r"(?:[|>][+\-0-9]{0,2}\s*(?:#.*)?|<<-?\w{1,40}\s*)$")
 # 3.11, py311, python3.11
+_HOSTED = re.compile(r"(?:ubuntu|windows|macos)-[\w.-]{1,40}")
+"""Machines of GitHub itself, which begin anew for each job."""
+_IMAGES_OF_JOBS = frozenset(("container", "image"))
 _PYTHON = re.compile(r"(?:py(?:thon)?)?(3)\.?(\d{1,2})")
 
 
@@ -133,6 +136,7 @@ def _of_mapping(source: Source, node: Node, key: str, held: _Held, rows: list[st
         if unit.build is not None:
             unit.image = None  # it names what is built
     _lists(source, unit, by_key)
+    _of_workflow(source, unit, by_key)
     is_maybe = "if" in by_key or "when" in by_key
     for script in list(_scripts(by_key)):
         line = script.line + bool(_BLOCK.search(_row(rows, script.line)))
@@ -241,6 +245,23 @@ def _lists(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:
                 unit.wishes.append((item.scalar, Place(source.name, item.line, item.column)))
     python = by_key.get("python_version")
     found = _PYTHON.fullmatch(str(python.scalar)) if python is not None else None
+    if python is not None and found:
+        place = Place(source.name, python.line, python.column)
+        unit.python = Setting(f"=={found[1]}.{found[2]}.*", place)
+
+
+def _of_workflow(source: Source, unit: Unit, by_key: dict[str, Node]) -> None:
+    """Take what a job of GitHub says of its machine, and the Python that a step sets up."""
+    runner = by_key.get("runs-on")
+    if runner is not None:
+        is_hosted = _HOSTED.fullmatch(str(runner.scalar)) is not None
+        unit.is_bare = is_hosted and not _IMAGES_OF_JOBS & by_key.keys()
+    uses, given = by_key.get("uses"), by_key.get("with")
+    if uses is None or given is None or "setup-" not in str(uses.scalar):
+        return
+    python = given.get("python-version")
+    said = _worked_out(str(python.scalar), unit.variables) if python is not None else ""
+    found = _PYTHON.fullmatch(said)
     if python is not None and found:
         place = Place(source.name, python.line, python.column)
         unit.python = Setting(f"=={found[1]}.{found[2]}.*", place)

@@ -464,3 +464,22 @@ def test_a_model_that_is_kept_off_the_gpu(device: str, dtype: str | None) -> Non
         f"AutoModel.from_pretrained('a', torch_dtype=torch.bfloat16, device_map='{device}')\n"
     )
     assert facts(("a.py", text)).get("weights_dtype") == dtype
+
+
+PIPELINE = """import torch
+from diffusers import AutoencoderKLWan, WanPipeline
+vae = AutoencoderKLWan.from_pretrained("m", subfolder="vae", torch_dtype=torch.float32)
+pipe = WanPipeline.from_pretrained("m", vae=vae, torch_dtype=torch.{dtype})
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "found"), [("bfloat16", "bf16"), ("float16", "fp16"), ("float32", "fp32")]
+)
+def test_a_part_in_float32_says_nothing_of_the_rest(dtype: str, found: str) -> None:
+    assert facts(("a.py", PIPELINE.format(dtype=dtype)))["weights_dtype"] == found
+
+
+def test_two_kinds_of_half_precision_are_no_answer() -> None:
+    more = 'b = WanPipeline.from_pretrained("n", torch_dtype=torch.float16)\n'
+    assert facts(("a.py", PIPELINE.format(dtype="bfloat16") + more))["weights_dtype"] == "?"

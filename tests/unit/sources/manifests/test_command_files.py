@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.command_files import read, recognises
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, Manifest
+from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.sources.manifests.given import by_name, given, wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def of(text: str, name: str = "task.yaml") -> Manifest:
@@ -165,3 +171,31 @@ def test_a_list_of_pythons_is_no_list_of_packages() -> None:
 def test_the_commands_of_a_development_container() -> None:
     text = '{"image": "python:3.11", "postCreateCommand": "pip install torch==2.6.0"}\n'
     assert asked(of(text, "devcontainer.json"))["torch"][0] == "==2.6.0"
+
+
+COMPOSE = """services:
+  api:
+    build: ./api
+  worker:
+    build:
+      context: .
+      dockerfile: docker/worker.Dockerfile
+  cache:
+    image: redis:7
+"""
+
+
+def test_a_service_that_compose_builds(tmp_path: Path) -> None:
+    for place, text in (
+        ("api/Dockerfile", "FROM python:3.11\nRUN pip install fastapi\n"),
+        ("docker/worker.Dockerfile", "FROM python:3.11\nRUN pip install torch==2.6.0\n"),
+    ):
+        (tmp_path / place).parent.mkdir()
+        (tmp_path / place).write_text(text)
+    file = tmp_path / "docker-compose.yml"
+    file.write_text(COMPOSE)
+    found = read_manifest(str(file))
+    assert wanted(found) == {"torch": "==2.6.0"}
+    file.write_text(COMPOSE.replace("docker/worker", "$FILE").replace("./api", "./other"))
+    with pytest.raises(InputError, match="has no command that installs"):
+        read_manifest(str(file))

@@ -38,8 +38,8 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     assert manifest.image.place == Place("Dockerfile", 4, 6)
     assert manifest.variables["TORCH_CUDA_ARCH_LIST"].value == "8.0;9.0"
     assert {name: setting.value for name, setting in manifest.facts.items()} == {
-        "toolkit.nvcc.version": "12.8"
-    }
+        "toolkit.nvcc.version": "12.8", "host.glibc": "2.35",
+    }  # fmt: skip
     assert not manifest.is_complete
     notes = "\n".join(manifest.notes)
     assert "Dockerfile:14: /tmp/requirements.txt is not read" in notes
@@ -52,10 +52,11 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
     ("reference", "expected"),
     [
         ("pytorch/pytorch:2.7.1-cuda12.8-cudnn9-devel",
-         {"torch": "==2.7.1", "torch.cuda": "12.8", "python": "==3.11.*",
-          "toolkit.nvcc.version": "12.8", **BESIDE}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8",
+          "host.glibc": "2.35", "python": "==3.11.*", **BESIDE}),
         ("docker.io/pytorch/pytorch:2.7.1-cuda12.8-cudnn9-runtime",
-         {"torch": "==2.7.1", "torch.cuda": "12.8", "python": "==3.11.*", **BESIDE}),
+         {"torch": "==2.7.1", "torch.cuda": "12.8", "host.glibc": "2.35", "python": "==3.11.*",
+          **BESIDE}),
         ("pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime",
          {"torch": "==2.0.1", "torch.cuda": "11.7"}),
         ("nvidia/cuda:12.4.1-devel-ubuntu22.04",

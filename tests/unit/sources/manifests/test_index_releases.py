@@ -195,3 +195,51 @@ def test_uv_takes_the_first_index_of_a_project(tmp_path: Path) -> None:
         f'[[tool.uv.index]]\nname = "pytorch"\nurl = "{INDEX}/cu121"\n'
     )
     assert value(of_file(tmp_path, "pyproject.toml", text), "torch.build") == "cu121"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("torch==2.6.0+cu124\ntorchvision==0.21.0+cu124\n", ["torch", "torchvision"]),
+        (f"--extra-index-url {INDEX}/cu124\ntorch==2.6.0+cu124\n", []),
+        ("-f https://download.pytorch.org/whl/torch_stable.html\ntorch==2.6.0+cu124\n", []),
+        ("torch==2.6.0\n", []),
+        ("torch==2.6.0+local\n", []),
+    ],
+)
+def test_labels_need_an_index(tmp_path: Path, text: str, told: list[str]) -> None:
+    fact = planned(tmp_path, text).fact("packages.unlabelled")
+    found = getattr(fact, "value", {})
+    assert list(found) == told
+
+
+def test_a_label_may_be_there_already(tmp_path: Path) -> None:
+    there = of_file(tmp_path, "setup.sh", "pip install torch==2.6.0+cu124\n")
+    assert isinstance(there.fact("packages.unlabelled"), Absent)
+    new = of_file(tmp_path, "new.sh", "uv venv\npip install torch==2.6.0+cu124\n")
+    assert "torch" in value(new, "packages.unlabelled")  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"--index-url {INDEX}/cu124\ntorch==2.5.1\ntransformers==4.55.0\n", ["transformers"]),
+        (f"--index-url {INDEX}/cpu\ntorch==2.5.1\naccelerate\n", ["accelerate"]),
+        (f"--index-url {INDEX}/cu124\ntorch==2.5.1\nnumpy\n", []),
+        (f"--extra-index-url {INDEX}/cu124\ntorch==2.5.1\ntransformers\n", []),
+        ("--index-url https://pypi.org/simple\ntransformers\n", []),
+    ],
+)
+def test_the_index_of_torch_has_no_other_packages(
+    tmp_path: Path, text: str, told: list[str]
+) -> None:
+    assert list(value(planned(tmp_path, text), "packages.unserved")) == told  # type: ignore[call-overload]
+
+
+def test_an_index_of_one_command_alone(tmp_path: Path) -> None:
+    command = f"uv venv\npip install torch==2.5.1 transformers --index-url {INDEX}/cu124\n"
+    found = of_file(tmp_path, "setup.sh", command)
+    assert list(value(found, "packages.unserved")) == ["transformers"]  # type: ignore[call-overload]
+    apart = command.replace(" transformers", "") + "pip install transformers\n"
+    found = of_file(tmp_path, "setup.sh", apart)
+    assert list(value(found, "packages.unserved")) == []  # type: ignore[call-overload]

@@ -155,7 +155,10 @@ def test_files_of_a_repository_that_is_fetched_are_not_those_beside(tmp_path: Pa
 def test_lines_that_are_not_followed_leave_the_rest_open() -> None:
     manifest = script("#!/bin/bash\nuv venv\nuv sync --extra gpu\n")
     assert not manifest.requirements
-    assert said(manifest) == ["3: uv sync: there is no uv.lock beside this file", ""]
+    assert said(manifest) == [
+        "3: uv sync: there is no uv.lock or pyproject.toml beside this file",
+        "",
+    ]
     assert speaks_of_image(manifest.notes[-1])
 
 

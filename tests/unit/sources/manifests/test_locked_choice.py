@@ -82,3 +82,25 @@ def test_poetry_installs_what_its_options_name(
     script = tmp_path / "install.sh"
     script.write_text(f"{command}\n")
     assert {each.name for each in read_manifest(str(script)).requirements} == installed
+
+
+@pytest.mark.parametrize(
+    ("command", "installed"),
+    [("uv sync", {"torch"}), ("uv sync --extra fast", {"torch", "flash-attn"})],
+)
+def test_uv_without_a_lock_takes_what_the_project_asks_for(
+    tmp_path: Path, command: str, installed: set[str]
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.7.1"]\n'
+        '[project.optional-dependencies]\nfast = ["flash-attn==2.8.0"]\n'
+        '[tool.uv.sources]\ntorch = {index = "cu128"}\n'
+        '[[tool.uv.index]]\nname = "cu128"\nurl = "https://download.pytorch.org/whl/cu128"\n'
+    )
+    script = tmp_path / "install.sh"
+    script.write_text(f"{command}\n")
+    found = read_manifest(str(script)).requirements
+    assert {each.name for each in found} == installed
+    assert {each.index for each in found if each.name == "torch"} == {
+        "https://download.pytorch.org/whl/cu128"
+    }

@@ -127,3 +127,12 @@ def test_a_companion_replaces_a_torch_that_nobody_pins() -> None:
     text = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch\nRUN pip install "
     found = read(given(f"{text}xformers==0.0.27\n", "Dockerfile"))
     assert wanted(found)["torch"] == "==2.3.1"
+
+
+def test_all_that_a_release_declares_is_replaced(tmp_path: Path) -> None:
+    commands = "RUN pip install tokenizers==0.20.3\nRUN pip install vllm==0.8.5\n"
+    found = of_file(tmp_path, "Dockerfile", TORCH + commands)
+    assert "installer replaces tokenizers==0.20.3" in " ".join(found.target.notes)
+    alone = commands.replace("vllm==0.8.5", "--no-deps vllm==0.8.5")
+    found = of_file(tmp_path, "Dockerfile", TORCH + alone)
+    assert "installer replaces tokenizers" not in " ".join(found.target.notes)
