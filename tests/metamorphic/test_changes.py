@@ -102,7 +102,8 @@ def test_the_cause_of_a_few_stays(name: str) -> None:
 
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize(
-    "every", [pytest.param(LANDING, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.weekly)]
+    "every",
+    [pytest.param(LANDING, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.weekly)],
 )
 def test_the_cause_stays(name: str, every: int) -> None:
     share, lost = kept(name, logs(every))
