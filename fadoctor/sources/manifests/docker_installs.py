@@ -34,7 +34,7 @@ from fadoctor.sources.manifests.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.made_venv import made_with
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
-from fadoctor.sources.manifests.project_files import ProjectFiles
+from fadoctor.sources.manifests.reachable_files import ReachableFiles
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.replaced import (
     carry_out,
@@ -88,7 +88,7 @@ def shared_by(source: Source, tables: Mapping[str, Table], copied: Iterable[str]
     """
     rows = tables["torch-indexes"].rows
     backends = {str(row["build"]): str(row["index"]) for row in rows}
-    return Shared(ProjectFiles(source, copied), backends, Matrix(tables), Tally())
+    return Shared(ReachableFiles(source, copied), backends, Matrix(tables), Tally())
 
 
 def is_installer(text: str) -> bool:
@@ -99,7 +99,7 @@ def is_installer(text: str) -> bool:
 class Shared(msgspec.Struct, frozen=True):
     """What all scripts of a file have in common."""
 
-    files: ProjectFiles
+    files: ReachableFiles
     backends: dict[str, str]
     """Name of a build of torch -> the index that has it."""
     matrix: Matrix

@@ -14,7 +14,7 @@ from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
-    from fadoctor.sources.manifests.project_files import ProjectFiles
+    from fadoctor.sources.manifests.reachable_files import ReachableFiles
 
 PROJECT_FILES = {
     "pyproject.toml": "fadoctor.sources.manifests.pyproject",
@@ -41,7 +41,7 @@ def folder_of(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def read_project(
-    files: ProjectFiles, folders: tuple[str, ...], extras: tuple[str, ...], installer: str
+    files: ReachableFiles, folders: tuple[str, ...], extras: tuple[str, ...], installer: str
 ) -> Manifest | None:
     """Return what the project in the first of some folders asks for; None where none is there.
 

@@ -13,7 +13,7 @@ from fadoctor.sources.manifests.chosen import PIP
 from fadoctor.sources.manifests.isolated import marked, unmarked
 from fadoctor.sources.manifests.local_project import folder_of, read_project
 from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting, unseen_files
-from fadoctor.sources.manifests.project_files import ProjectFiles
+from fadoctor.sources.manifests.reachable_files import ReachableFiles
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url
 
@@ -190,7 +190,7 @@ def _project(text: str, source: Source) -> Manifest | None:
     folder, extras = folder_of(text)
     if not folder or folder.startswith(("/", "~")):
         return None
-    return read_project(ProjectFiles(source), (folder,), extras, PIP)
+    return read_project(ReachableFiles(source), (folder,), extras, PIP)
 
 
 def logical_lines(source: Source) -> Iterator[RequirementLine]:

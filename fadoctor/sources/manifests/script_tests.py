@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned_stage import Stage
-    from fadoctor.sources.manifests.project_files import ProjectFiles
+    from fadoctor.sources.manifests.reachable_files import ReachableFiles
     from fadoctor.sources.manifests.working_folder import WorkingFolder
     from fadoctor.syntax.shell_filled_words import FilledWord
 
@@ -21,7 +21,7 @@ _EXACTLY = 3
 class ScriptTests:
     """Judges the tests of one script."""
 
-    def __init__(self, files: ProjectFiles, folder: WorkingFolder, stage: Stage) -> None:
+    def __init__(self, files: ReachableFiles, folder: WorkingFolder, stage: Stage) -> None:
         """Take the files of the project, and where the commands run."""
         self._files, self._folder, self._stage = files, folder, stage
 

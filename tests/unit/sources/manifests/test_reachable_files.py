@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.errors import InputError
-from fadoctor.sources.manifests.project_files import ProjectFiles
+from fadoctor.sources.manifests.reachable_files import ReachableFiles
 from fadoctor.sources.manifests.read import read_held, read_manifest
 from fadoctor.sources.manifests.source import open_source
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _files(tmp_path: Path, fence: str = "", copied: tuple[str, ...] = ()) -> ProjectFiles:
+def _files(tmp_path: Path, fence: str = "", copied: tuple[str, ...] = ()) -> ReachableFiles:
     (tmp_path / "project/docker/gpu").mkdir(parents=True, exist_ok=True)
     (tmp_path / "project/docker/gpu/Dockerfile").write_text("FROM scratch\n")
     (tmp_path / "secret.txt").write_text("torch==1.0\n")
     name = str(tmp_path / "project/docker/gpu/Dockerfile")
-    return ProjectFiles(open_source(name, fence=fence), copied)
+    return ReachableFiles(open_source(name, fence=fence), copied)
 
 
 def test_without_a_project_above_only_the_own_folder_counts(tmp_path: Path) -> None:

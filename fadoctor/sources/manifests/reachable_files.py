@@ -24,7 +24,7 @@ _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What lies in the folder of a project."""
 
 
-class ProjectFiles:
+class ReachableFiles:
     """Finds the files that the commands of one file name."""
 
     def __init__(self, source: Source, copied: Iterable[str] = ()) -> None:
