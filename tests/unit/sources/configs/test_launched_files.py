@@ -33,7 +33,9 @@ def _of(folder: Path, script: str, place: str = "run.sh") -> tuple[dict[str, obj
     path.write_text(script)
     found = read_configurations([str(path)])
     facts = join(found).facts
-    known = {name: fact.value for name, fact in facts.items() if isinstance(fact, Known)}
+    known: dict[str, object] = {
+        name: fact.value for name, fact in facts.items() if isinstance(fact, Known)
+    }
     return known, [each.file.rpartition("/")[2] for each in found]
 
 
