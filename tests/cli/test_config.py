@@ -451,11 +451,23 @@ def test_a_file_that_is_named_in_another_is_asked_for(
 ) -> None:
     file = tmp_path / "args.yaml"
     file.write_text(TRAINER + "bf16: true\ndeepspeed: ds.json\n", encoding="utf-8")
-    (tmp_path / "ds.json").write_text(DEEPSPEED.format(bf16="true"), encoding="utf-8")
-    for more, is_asked_for in (((), True), (("--config", str(tmp_path / "ds.json")), False)):
+    other = tmp_path / "other" / "ds.json"
+    other.parent.mkdir()
+    other.write_text(DEEPSPEED.format(bf16="true"), encoding="utf-8")
+    for more, is_asked_for in (((), True), (("--config", str(other)), False)):
         report = check("--facts", A100, "--config", str(file), *more)
         asked = any("ds.json is named in it" in note for note in report["notes"])
         assert asked is is_asked_for
+
+
+def test_a_file_that_is_named_and_lies_beside_is_read(
+    check: Callable[..., Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "args.yaml"
+    file.write_text(TRAINER + "bf16: true\ndeepspeed: ds.json\n", encoding="utf-8")
+    (tmp_path / "ds.json").write_text(DEEPSPEED.format(bf16="true"), encoding="utf-8")
+    notes = check("--facts", A100, "--config", str(file))["notes"]
+    assert any("ds.json, which it names, is read with it" in note for note in notes)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def started_beside(given: Sequence[Configuration], fence: str) -> Iterator[Confi
                 found = _read(source, kinds)
                 if found is not None:
                     names.add(os.path.realpath(path))
-                    note = f"{each.file}: {path}, which it starts, is read with it"
+                    note = f"{each.file}: {path}, which it names, is read with it"
                     yield msgspec.structs.replace(found, notes=(*found.notes, note))
 
 

@@ -83,6 +83,9 @@ def brought(
         for name in () if is_conda(planned) else who.brought_by(planned):
             if (name in releases or name == TORCH) and name not in combined.packages:
                 found[name] = combined.bounds.get(name, "")
+    ranges = _torch_ranges(combined, matrix)
+    if TORCH not in combined.packages and ranges:
+        found[TORCH] = ",".join(filter(None, (combined.bounds.get(TORCH, ""), *ranges)))
     if NUMPY not in combined.packages and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
     bounding = [name for name, each in combined.packages.items() if who.bounds_numpy(each)]
@@ -121,6 +124,14 @@ def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
         for name, text in declared(planned.name, planned.version, matrix).items()
         if text.startswith("==") and "," not in text and not text.endswith("*")
     }
+
+
+def _torch_ranges(combined: Combined, matrix: Matrix) -> list[str]:
+    """Return the ranges of torch that packages of one release each require, by the tables."""
+    each = (planned for planned in combined.packages.values() if planned.is_sure)
+    pinned = (one for one in each if one.version and not (one.url or is_conda(one)))
+    found = (declared(one.name, one.version, matrix).get(TORCH, "") for one in pinned)
+    return [text for text in dict.fromkeys(found) if text and not text.startswith("==")]
 
 
 def _ends(specifier: str) -> tuple[str, ...]:

@@ -131,7 +131,8 @@ def test_the_list_of_flash_attn_is_that_of_its_table() -> None:
 
 def test_for_rocm_there_is_no_file_and_all_else_works(tmp_path: Path) -> None:
     """It stood as works above sources that the installer compiles."""
-    lines = ("-i https://download.pytorch.org/whl/rocm7.2", "torch==2.13.0", "flash-attn==2.8.3")
+    index = "--extra-index-url https://download.pytorch.org/whl/rocm7.2"
+    lines = (index, "torch==2.13.0+rocm7.2", "flash-attn==2.8.3")
     text = "".join(f"{line}\n" for line in (*lines, APART))
     found = judged(tmp_path, text, "MI300X", "")
     assert "prebuilt-wheel-missing" in findings(found)
