@@ -174,3 +174,20 @@ def test_a_minor_release_of_numpy_has_two_ends(
     fact = found.fact(f"{package}.version")
     assert isinstance(fact, Unknown)
     assert fact.among == ends
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("axolotl==0.18.0\ndeepspeed\n", "torch<=2.12.1,>=2.11.0"),
+        ("axolotl==0.18.0\ntorch==2.11.0\n", ""),
+        ("axolotl\ndeepspeed\n", ""),
+    ],
+)
+def test_a_range_of_torch_that_a_pinned_package_requires(
+    tmp_path: Path, text: str, bound: str
+) -> None:
+    """No file names torch: it comes along, of a release within what that package requires."""
+    fact = planned(tmp_path, text).fact("torch.version")
+    said = fact.reason if isinstance(fact, Unknown) else ""
+    assert (f"an installer decides: {bound}" in said) is bool(bound)
