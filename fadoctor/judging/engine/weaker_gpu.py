@@ -76,11 +76,12 @@ class _Better:
     def may_than(self, each: Judgement) -> bool:
         """Return whether this may be an error that another GPU does without: nobody can say."""
         gpu = each.about.bindings.get(_GPU)
-        is_open = each.outcome is Outcome.UNKNOWN and each.severity is Severity.ERROR
-        if gpu is None or not is_open:
+        if gpu is None or each.severity is not Severity.ERROR or each.outcome in _FINE:
             return False
+        is_open = each.outcome is Outcome.UNKNOWN
+        others = (*_FINE, Outcome.UNKNOWN) if is_open else (Outcome.UNKNOWN,)
         return any(
-            self._outcomes.get(_key(each, other)) in (*_FINE, Outcome.UNKNOWN)
+            self._outcomes.get(_key(each, other)) in others
             and self._same_maker(other, gpu)
             for other in self.visible
             if other != gpu

@@ -161,3 +161,11 @@ def test_whether_one_is_outdone_is_open_where_what_fails_on_it_is() -> None:
     found = assess(facts, OLD, NEW, ROOT)
     assert shown(found) == []
     assert (WEAKER, "gpu[1]") in {(each.rule_id, each.subject) for each in found.unknown}
+
+
+def test_whether_one_is_outdone_is_open_where_the_other_was_not_read() -> None:
+    """Regression: it was said that no other GPU does without the error."""
+    facts = machine("8.9", "6.1") | {"gpu[0].compute_capability": UNREAD}
+    found = assess(facts, OLD, NEW, ROOT)
+    assert shown(found) == [("error", "old-gpu", "gpu[1]")]
+    assert (WEAKER, "gpu[1]") in {(each.rule_id, each.subject) for each in found.unknown}
