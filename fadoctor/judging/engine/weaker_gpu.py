@@ -81,8 +81,7 @@ class _Better:
         is_open = each.outcome is Outcome.UNKNOWN
         others = (*_FINE, Outcome.UNKNOWN) if is_open else (Outcome.UNKNOWN,)
         return any(
-            self._outcomes.get(_key(each, other)) in others
-            and self._same_maker(other, gpu)
+            self._outcomes.get(_key(each, other)) in others and self._same_maker(other, gpu)
             for other in self.visible
             if other != gpu
         )
