@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
     from fadoctor.model.finding import Finding
+    from fadoctor.model.fix import Step
     from fadoctor.repair.plan.problem import Problem
 
 _OF_NVIDIA = "nvidia-"
@@ -63,13 +64,17 @@ def first_installs(
 ) -> Iterator[Choice]:
     """Yield what the first fixes of findings install, of packages that are there and may move."""
     taken = {*chosen, *problem.wishes.kept}
-    for finding in findings:
-        for step in (step for fix in finding.fixes[:1] for step in fix.steps):
-            items = step.items if step.kind is StepKind.INSTALL and not step.index else ()
-            for choice in filter(None, map(offer, items)):
-                if choice.package not in taken and is_there(problem.environment, choice.package):
-                    taken.add(choice.package)
-                    yield choice
+    for step in _first_steps(findings):
+        items = step.items if step.kind is StepKind.INSTALL and not step.index else ()
+        for choice in filter(None, map(offer, items)):
+            if choice.package not in taken and is_there(problem.environment, choice.package):
+                taken.add(choice.package)
+                yield choice
+
+
+def _first_steps(findings: Iterable[Finding]) -> Iterator[Step]:
+    """Yield the steps of the first fix of each finding."""
+    yield from (step for each in findings for fix in each.fixes[:1] for step in fix.steps)
 
 
 def _is_for_nvidia(problem: Problem, findings: Iterable[Finding]) -> bool:
@@ -77,13 +82,12 @@ def _is_for_nvidia(problem: Problem, findings: Iterable[Finding]) -> bool:
 
     The first fix asks for another build then, and names none.
     """
-    first = (step for each in findings for fix in each.fixes[:1] for step in fix.steps)
     is_file = problem.environment.target.kind == "manifest"
     has_server = any(is_there(problem.environment, name) for name in COMPILED_BESIDE)
     return (
         is_file
         and not has_server
-        and any(step.effects.get("torch.build") == "rocm" for step in first)
+        and any(step.effects.get("torch.build") == "rocm" for step in _first_steps(findings))
     )
 
 

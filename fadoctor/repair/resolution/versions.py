@@ -88,9 +88,11 @@ class Versions:
             if build in cell_words(row["build"]) and platform in cell_words(row["platform"])
             for version in cell_words(row["version"])
         }
-        beside = self.matrix.tables["torch-companions"].rows if package != TORCH else ()
-        companions = (row.get(package) for row in beside if row[TORCH] in torches)
-        return {str(each) for each in companions if each} if package != TORCH else torches
+        if package == TORCH:
+            return torches
+        rows = self.matrix.tables["torch-companions"].rows
+        companions = (row.get(package) for row in rows if row[TORCH] in torches)
+        return {str(each) for each in companions if each}
 
     def _all(self, package: str) -> tuple[str, ...]:
         table = self.matrix.tables.get(RELEASE_TABLES.get(package, ""))

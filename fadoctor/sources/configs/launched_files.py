@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +14,7 @@ from fadoctor.model.errors import InputError
 from fadoctor.sources.configs import READERS
 from fadoctor.sources.configs.kinds import ACCELERATE, DEEPSPEED
 from fadoctor.sources.configs.source import open_source
+from fadoctor.syntax.folders_above import folders_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.configs.intent import Configuration
     from fadoctor.sources.configs.source import Source
 
-_UP_LIMIT = 3
-"""Folders above that of a script in which its commands may begin."""
 _NAMED_LIMIT = 4
 _PYTHON = "python"
 
@@ -40,7 +40,7 @@ def started_beside(given: Sequence[Configuration], fence: str) -> Iterator[Confi
         if each.started and not has_python:
             wanted.append((each.started, (_PYTHON,)))
         for name, kinds in wanted:
-            path = _place(each.file, name)
+            path = _place(each.file, name, fence)
             if not path or os.path.realpath(path) in names:
                 continue
             with suppress(InputError):
@@ -70,19 +70,13 @@ def _is_default(rows: list[str], line: int) -> bool:
     )
 
 
-def _place(file: str, name: str) -> str:
+def _place(file: str, name: str, fence: str) -> str:
     """Return where a file lies that a script names: beside the script, or above it; "" if nowhere.
 
     Scripts in a folder of their own are started from that of their project.
     """
     if name.startswith(("/", "~")) or "$" in name:
         return ""
-    folder = os.path.dirname(file)  # noqa: PTH120
-    for _ in range(_UP_LIMIT + 1):
-        path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
-        if os.path.isfile(path):  # noqa: PTH113
-            return path
-        if os.path.exists(os.path.join(folder, ".git")):  # noqa: PTH110, PTH118
-            return ""
-        folder = os.path.join(folder, "..")  # noqa: PTH118
-    return ""
+    own = Path(file).parent
+    paths = (os.path.normpath(folder / name) for folder in (own, *folders_above(own, fence)))
+    return next(filter(os.path.isfile, paths), "")

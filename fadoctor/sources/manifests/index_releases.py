@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, v
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import TORCH
 from fadoctor.sources.manifests.package_indexes import lacks_package, serves_others
-from fadoctor.sources.manifests.planned import speaks_of_image
+from fadoctor.sources.manifests.planned import speaks_of_files, speaks_of_image
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -172,7 +172,7 @@ def _unlabelled(combined: Combined) -> Fact:
 
     PyPI takes no labels. What is there already, and what a variable names, nobody knows.
     """
-    is_open = any(speaks_of_image(note) or "files at " in note for note in combined.notes)
+    is_open = any(speaks_of_image(note) or speaks_of_files(note) for note in combined.notes)
     names_one = any("INDEX" in name or "FIND_LINKS" in name for name in combined.variables)
     if combined.indexes or combined.only_index or is_open or names_one:
         return Absent(_SOURCE)

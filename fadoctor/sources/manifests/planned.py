@@ -15,6 +15,11 @@ def unseen_files(where: str) -> str:
     return f"files at {where} {_NOT_SEEN}"
 
 
+def speaks_of_files(note: str) -> bool:
+    """Return whether a note is one on a page of files that nobody has read."""
+    return "files at " in note and note.endswith(_NOT_SEEN)
+
+
 _IMAGE, _UNSAID = "the contents of the image ", " are unknown"
 _WHICH, _OPEN = "the name of the image ", " is unknown"
 
@@ -153,4 +158,4 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def has_unseen_files(self) -> bool:
         """Whether an installer looks at pages of files that nobody has read."""
-        return any("files at " in note and note.endswith(_NOT_SEEN) for note in self.notes)
+        return any(map(speaks_of_files, self.notes))

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import InputError
+from fadoctor.syntax.folders_above import folders_above, is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from fadoctor.sources.manifests.source import Source
 
-_UP_LIMIT = 3
-"""Folders above that of a file in which its project may begin."""
 _COPIED_LIMIT = 30
 _MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 """What lies in the folder of a project."""
@@ -37,7 +36,7 @@ class ReachableFiles:
         """Return whether a file or a folder is there."""
         own = self.source.path.parent
         found = (own / folder / path for folder in self.folders)
-        return any(each.exists() and _is_inside(each, self.source.fence) for each in found)
+        return any(each.exists() and is_inside(each, self.source.fence) for each in found)
 
     def read(self, *paths: str) -> Source:
         """Return the first of some files that is there; InputError on the first path if none is."""
@@ -54,32 +53,13 @@ def _folders(source: Source, copied: list[str]) -> tuple[str, ...]:
     The folder that has most of what is copied is the build context: it goes before the others.
     """
     own = source.path.parent
-    above = [each for each in _above(own) if _is_inside(each, source.fence)]
+    above = folders_above(own, source.fence)
     marked = [count for count, each in enumerate((own, *above)) if _is_project(each)]
     counts = [_there(each, copied) for each in (own, *above)]
     best = counts.index(max(counts))
     reached = max(best, marked[0] if marked else 0)
     order = sorted(range(reached + 1), key=lambda count: (count != best, count))
     return tuple("/".join(("..",) * count) for count in order)
-
-
-def _above(folder: Path) -> list[Path]:
-    found: list[Path] = []
-    while len(found) < _UP_LIMIT and not (folder / ".git").exists():
-        above = folder / ".."
-        if os.path.realpath(above) == os.path.realpath(folder):
-            break
-        folder = above
-        found.append(folder)
-    return found
-
-
-def _is_inside(folder: Path, fence: str) -> bool:
-    """Return whether a folder may be looked at: none outside of the fence, where there is one."""
-    if not fence:
-        return True
-    root, path = os.path.realpath(fence), os.path.realpath(folder)
-    return path == root or path.startswith(root + os.sep)
 
 
 def _is_project(folder: Path) -> bool:

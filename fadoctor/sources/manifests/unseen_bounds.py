@@ -119,18 +119,23 @@ def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
     """
     return {
         name: text
-        for planned in combined.packages.values()
-        if planned.version and not (planned.url or is_conda(planned))
+        for planned in _pinned(combined)
         for name, text in declared(planned.name, planned.version, matrix).items()
         if text.startswith("==") and "," not in text and not text.endswith("*")
     }
 
 
+def _pinned(combined: Combined) -> Iterator[Planned]:
+    """Yield the packages of one release each, of which the tables may say what it requires."""
+    for planned in combined.packages.values():
+        if planned.version and not (planned.url or is_conda(planned)):
+            yield planned
+
+
 def _torch_ranges(combined: Combined, matrix: Matrix) -> list[str]:
     """Return the ranges of torch that packages of one release each require, by the tables."""
-    each = (planned for planned in combined.packages.values() if planned.is_sure)
-    pinned = (one for one in each if one.version and not (one.url or is_conda(one)))
-    found = (declared(one.name, one.version, matrix).get(TORCH, "") for one in pinned)
+    pinned = (planned for planned in _pinned(combined) if planned.is_sure)
+    found = (declared(each.name, each.version, matrix).get(TORCH, "") for each in pinned)
     return [text for text in dict.fromkeys(found) if text and not text.startswith("==")]
 
 

@@ -227,7 +227,7 @@ def test_a_label_may_be_there_already(tmp_path: Path) -> None:
         (f"--index-url {INDEX}/cpu\ntorch==2.5.1\naccelerate\n", ["accelerate"]),
         (f"--index-url {INDEX}/cu124\ntorch==2.5.1\nnumpy\n", []),
         (f"--extra-index-url {INDEX}/cu124\ntorch==2.5.1\ntransformers\n", []),
-        ("--index-url https://pypi.org/simple\ntransformers\n", []),
+        ("--index-url https://index.example.org/simple\ntransformers\n", []),
     ],
 )
 def test_the_index_of_torch_has_no_other_packages(
