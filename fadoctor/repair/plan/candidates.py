@@ -71,6 +71,22 @@ class Candidates:
         cuda = text_of(environment, "torch.cuda")
         return tuple(sorted(found, key=lambda c: (c.distance, c.age, *_cuda_apart(c, cuda))))
 
+    def torch_for_some_python(self, environment: Environment) -> tuple[Choice, ...]:
+        """Return the torch builds for this platform and whatever Python, newest first.
+
+        What a build is does not depend on the Python; whether this one can install it does.
+        """
+        platform = text_of(environment, "host.platform")
+        pythons = {
+            python for row in self.tables["torch-releases"].rows
+            for python in cell_words(row.get("python"))
+        }  # fmt: skip
+        found: dict[str, Choice] = {}
+        for python in sorted(pythons, key=lambda each: version_key(each.rstrip("t")), reverse=True):
+            for choice in self._torch_builds(platform, python):
+                found.setdefault(choice.key, choice)
+        return tuple(sorted(found.values(), key=lambda choice: choice.age))
+
     def torch_like(self, environment: Environment) -> Choice | None:
         """Return the candidate that is the torch which is installed, where there is one."""
         build, version = text_of(environment, "torch.build"), text_of(environment, "torch.version")

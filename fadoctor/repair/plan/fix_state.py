@@ -22,6 +22,7 @@ from fadoctor.repair.plan.build import build_choices, hindrance, missing_tools
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.compiled import AFTER, without_variables
 from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.requirements import requirements_of, violations
 from fadoctor.repair.plan.wheel_facts import text_of, wanted_of
 from fadoctor.sources.probes.metadata import normalise_name
@@ -149,8 +150,11 @@ class FixState:
         candidates = self.session.candidates
         match package:
             case packages.TORCH:
-                found = [c for c in candidates.torch(environment) if c.index == index]
-                found = found or [c for c in candidates.torch(environment) if not index]
+                builds = candidates.torch(environment)
+                if not python_of(environment):
+                    builds = candidates.torch_for_some_python(environment)
+                found = [choice for choice in builds if choice.index == index]
+                found = found or [choice for choice in builds if not index]
                 found.sort(key=lambda choice: choice.age)
             case packages.TRITON:
                 found = list(candidates.triton(environment))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.packages import BESIDE_TORCH, SGLANG, TORCH, VLLM
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
@@ -67,15 +68,20 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         if system in str(row["os"]).split():
             facts["host.glibc"] = Setting(str(row["glibc"]), place)
     index = ""
-    if "torch_cuda" in parts:
-        build = f"cu{parts['torch_cuda'].replace('.', '')}"
+    if "torch_build" in parts or "torch_cuda" in parts:
+        build = parts.get("torch_build") or f"cu{parts['torch_cuda'].replace('.', '')}"
         rows = tables["torch-indexes"].rows
         index = next((str(row["index"]) for row in rows if row["build"] == build), "")
+    if VLLM in parts and _is_own_build(parts, tables):
+        parts = parts | {VLLM: f"{parts[VLLM]}+{parts['torch_build']}"}
     requirements = [
         Requirement(name, place, f"=={parts[name]}", index=index if name in _OF_INDEX else "")
         for name in (*_OF_INDEX, VLLM, SGLANG)
         if name in parts
     ]
+    if "torch_build" in parts:
+        # The server's requirement says which torch, the tag only for which CUDA.
+        requirements.append(Requirement(TORCH, place, "", index=index))
     python = parts.get("python")
     exact = f"=={python}" if python and python.count(".") > 1 else f"=={python}.*"
     return ImageContents(
@@ -85,6 +91,17 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         is_known=True,
         system=system,
     )
+
+
+def _is_own_build(parts: Mapping[str, str], tables: Mapping[str, Table]) -> bool:
+    """Return whether an image's vLLM is for another CUDA major version than PyPI's.
+
+    vLLM labels such a build with its CUDA, and PyPI has none of them.
+    """
+    build = parts.get("torch_build", "")
+    rows = [row for row in tables["vllm-minimum"].rows if is_in(parts[VLLM], str(row["version"]))]
+    majors = {row["cuda"] for row in rows if isinstance(row["cuda"], str)}
+    return bool(build and majors) and build.removeprefix("cu")[:2] not in majors
 
 
 def _beside(torch: str, tables: Mapping[str, Table]) -> dict[str, str]:

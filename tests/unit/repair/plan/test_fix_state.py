@@ -41,6 +41,14 @@ def test_a_build_of_an_index_is_taken_from_there() -> None:
     assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cu126", "12.6")
 
 
+def test_a_build_is_known_where_the_python_is_not() -> None:
+    """A Dockerfile's image seldom says its Python, and vLLM's files are for one CUDA alone."""
+    host = golden(HOST, python__version=None, vllm__version="0.27.1")
+    index = "https://download.pytorch.org/whl/cu126"
+    found = after(host, install("torch==2.13.0+cu126", index=index))
+    assert (value(found, "torch.build"), value(found, "torch.cuda")) == ("cu126", "12.6")
+
+
 def test_what_satisfies_a_requirement_stays() -> None:
     """pip takes 2.8.0+cpu for the 2.8.0 that it is asked for, and does nothing."""
     host = golden(HOST, torch__version="2.8.0+cpu", torch__build="cpu", torch__cuda=None)
