@@ -61,6 +61,28 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
     return ImageContents()
 
 
+def with_release(reference: str, name: str, version: str, tables: Mapping[str, Table]) -> str:
+    """Return the reference of the same image with another release of its server: vllm, 0.19.1.
+
+    "" where the tag is more than that release, for whether such a tag exists is not known then.
+    """
+    found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
+    if found is None or not found["tag"] or found["digest"]:
+        return ""
+    tag = found["tag"]
+    for row in tables["container-images"].rows:
+        if found["image"] not in str(row["image"]).split():
+            continue
+        match = re.fullmatch(str(row["tag"]), tag)
+        if match is None or name not in match.re.groupindex:
+            continue
+        start, end = match.span(name)
+        new = tag[:start] + version
+        is_whole = end == len(tag) and re.fullmatch(str(row["tag"]), new) is not None
+        return reference[: found.start("tag")] + new if is_whole else ""
+    return ""
+
+
 def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> ImageContents:
     facts = {fact: Setting(parts[name], place) for name, fact in _FACTS.items() if name in parts}
     system = f"ubuntu{parts['ubuntu']}" if "ubuntu" in parts else parts.get("os", "")

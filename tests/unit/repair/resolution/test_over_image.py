@@ -64,6 +64,35 @@ def test_only_below_a_line_that_names_an_image(line: str, kind: str, wanted: str
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted", "then"),
+    [
+        ("FROM vllm/vllm-openai:v0.27.1 AS base", "vllm==0.19.1",
+         "FROM vllm/vllm-openai:v0.19.1 AS base"),
+        ("ARG V=v0.27.1\nFROM vllm/vllm-openai:${V}", "vllm==0.19.1",
+         "ARG V=v0.19.1\nFROM vllm/vllm-openai:${V}"),
+        ('ARG V="0.27.1"\nFROM vllm/vllm-openai:v$V', "vllm==0.19.1",
+         'ARG V="0.19.1"\nFROM vllm/vllm-openai:v$V'),
+        ("ARG BASE=lmsysorg/sglang:v0.5.12\nFROM ${BASE}", "sglang==0.5.5.post3",
+         "ARG BASE=lmsysorg/sglang:v0.5.5.post3\nFROM ${BASE}"),
+        # other tags of the release may not exist, and another package is installed over it
+        ("FROM vllm/vllm-openai:v0.27.1-cu129", "vllm==0.19.1",
+         "FROM vllm/vllm-openai:v0.27.1-cu129\nRUN pip install vllm==0.19.1"),
+        ("FROM vllm/vllm-openai:v0.27.1", "transformers==5.9.0",
+         "FROM vllm/vllm-openai:v0.27.1\nRUN pip install transformers==5.9.0"),
+        ("ARG V=v0.27.1\nARG V=v0.26.0\nFROM vllm/vllm-openai:${V}", "vllm==0.19.1",
+         "ARG V=v0.27.1\nARG V=v0.26.0\nFROM vllm/vllm-openai:${V}\nRUN pip install vllm==0.19.1"),
+    ],
+)  # fmt: skip
+def test_the_tag_of_a_server_names_its_release(text: str, wanted: str, then: str) -> None:
+    lines = text.split("\n")
+    over = OverImage()
+    place = Place("Dockerfile", len(lines), 6)
+    assert over.take(lines[-1], "Dockerfile", place, (wanted, ""))
+    over.put({"Dockerfile": lines})
+    assert "\n".join(lines) == then
+
+
+@pytest.mark.parametrize(
     ("line", "comes"),
     [
         ("xformers==0.0.27", {"xformers": "0.0.29.post1"}),

@@ -93,12 +93,21 @@ def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
         ("lmsysorg/sglang:v0.5.2-cu129-amd64-dev", "sglang", "0.5.2"),
         ("lmsysorg/sglang:v0.5.2-rocm700-mi35x", "sglang", Unknown),
         ("vllm/vllm-openai:v0.11.0-x86_64", "vllm", "0.11.0"),
-        ("vllm/vllm-openai:v0.12.0-cu130", "vllm", "0.12.0"),
+        ("vllm/vllm-openai:v0.12.0-cu130", "vllm", "0.12.0+cu130"),
+        ("vllm/vllm-openai:v0.27.1-cu130", "vllm", "0.27.1"),
         ("vllm/vllm-openai:nightly-abc", "vllm", Unknown),
     ],
 )
 def test_a_tag_with_more_than_a_version(image: str, package: str, version: object) -> None:
     assert facts_of(read(given(f"FROM {image}\n")))[f"{package}.version"] == version
+
+
+def test_a_tag_names_the_cuda_of_its_torch() -> None:
+    """Regression: driver 570 was too old for the image that is made for it."""
+    facts = facts_of(read(given("FROM vllm/vllm-openai:v0.27.1-x86_64-cu129-ubuntu2404\n")))
+    assert facts["torch.build"] == "cu129"
+    facts = facts_of(read(given("FROM lmsysorg/sglang:v0.5.12-cu126\n")))
+    assert facts["torch.build"] == "cu126"
 
 
 RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\n"
