@@ -19,11 +19,11 @@ from fadoctor.sources.manifests.container_image import read_image
 from fadoctor.sources.manifests.docker_installs import (
     FOR_A_CONDITION,
     Installs,
-    is_installer,
     shared_by,
 )
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.environments import weight_of
+from fadoctor.sources.manifests.install_options import is_installer
 from fadoctor.sources.manifests.install_script import is_fresh
 from fadoctor.sources.manifests.isolated import marked
 from fadoctor.sources.manifests.planned import (

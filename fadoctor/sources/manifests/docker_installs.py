@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +25,7 @@ from fadoctor.sources.manifests.install_options import (
     MORE_INDEXES,
     UPGRADE,
     asks_one_index,
+    is_installer,
     of_module,
     sort_arguments,
     with_options,
@@ -32,6 +34,7 @@ from fadoctor.sources.manifests.isolated import as_built, unmarked
 from fadoctor.sources.manifests.local_project import folder_of, read_project
 from fadoctor.sources.manifests.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.made_venv import made_with
+from fadoctor.sources.manifests.named_script import DEPTH_LIMIT, named_script
 from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.manifests.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.reachable_files import ReachableFiles
@@ -47,8 +50,10 @@ from fadoctor.sources.manifests.requirement_text import is_local, read_address, 
 from fadoctor.sources.manifests.script_tests import ScriptTests
 from fadoctor.sources.manifests.working_folder import WorkingFolder
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
+from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.shell import read_shell
 from fadoctor.syntax.shell_commands import Depends, ShellCommand
+from fadoctor.syntax.text_lines import line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -59,14 +64,9 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.syntax.dockerfile import Text
     from fadoctor.syntax.shell_events import Redirection
     from fadoctor.syntax.shell_filled_words import FilledWord
 
-_INSTALLER = re.compile(
-    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}(?:PIP|UV|CONDA|MAMBA|POETRY|PDM)\w{0,20})"
-    r"[^\n]{0,200}\b(?:install|sync|add|create|update)\b"
-)
 # pip3.11, and what a variable names: $VENV_PIP, ${PYTHON_BIN}
 _PIP = re.compile(r"pip[\d.]*|\$\{?\w{0,60}(?:PIP|pip)\d{0,2}\}?")
 _PYTHON = re.compile(
@@ -91,11 +91,6 @@ def shared_by(source: Source, tables: Mapping[str, Table], copied: Iterable[str]
     return Shared(ReachableFiles(source, copied), backends, Matrix(tables), Tally())
 
 
-def is_installer(text: str) -> bool:
-    """Say whether a command seems to install something."""
-    return _INSTALLER.search(text) is not None
-
-
 class Shared(msgspec.Struct, frozen=True):
     """What all scripts of a file have in common."""
 
@@ -104,6 +99,8 @@ class Shared(msgspec.Struct, frozen=True):
     """Name of a build of torch -> the index that has it."""
     matrix: Matrix
     tally: Tally
+    depth: int = 0
+    """How many scripts have started one another."""
 
 
 class Installs:
@@ -111,7 +108,8 @@ class Installs:
 
     def __init__(self, shared: Shared, stage: Stage, text: Text) -> None:
         """Take the Dockerfile, the stage that the script runs in, and its text."""
-        self.files, self.source, self.tally = shared.files, shared.files.source, shared.tally
+        self.shared, self.files, self.tally = shared, shared.files, shared.tally
+        self.source = shared.files.source
         self.matrix, self.backends = shared.matrix, shared.backends
         self.stage, self.text = stage, text
         self.folder = WorkingFolder(stage)
@@ -128,14 +126,12 @@ class Installs:
             if command.words:
                 self.command(command)
         if found.is_cut:
-            place = self.text.place(start)
-            self.stage.note(place.line, "too long, so its end is not followed")
+            self.stage.note(self.text.place(start).line, "too long, so its end is not followed")
         return len(found.commands)
 
     def run_words(self, words: list[FilledWord]) -> None:
         """Follow a command that is written as a JSON list."""
-        names = [shlex.quote(word.text) for word in words]
-        self.run_at(" ".join(names), words[0].at)
+        self.run_at(shlex.join(word.text for word in words), words[0].at)
 
     def run_at(self, script: str, at: int) -> None:
         """Follow a script whose words all stand in one place."""
@@ -160,7 +156,7 @@ class Installs:
             self.stage.python = made_with(words, self.text) or self.stage.python
         follow = self.follower(words)
         if follow is None:
-            if _INSTALLER.search(command.text) and words[0].text not in {"echo", "printf", "which"}:
+            if is_installer(command.text) and words[0].text not in {"echo", "printf", "which"}:
                 self.stage.note(self.line(command), f"not followed: {command.text[:160]}")
         elif command.depends is Depends.NEVER:
             self.stage.note(self.line(command), f"does not run by default: {command.text[:160]}")
@@ -182,6 +178,9 @@ class Installs:
     def follower(self, words: list[FilledWord]) -> Callable[[], None] | None:
         """Return what carries a command out, None where it installs nothing known."""
         names = [word.text for word in words]
+        script = named_script(names, self.files, self.folder, self.stage)
+        if script is not None and self.shared.depth < DEPTH_LIMIT and is_installer(script.text):
+            return lambda: self.script(script, self.text.place(words[0].at).line)
         name = re.sub(r"(?i)\.exe$", "", names[0].rpartition("/")[2])
         if name == "py" or _PYTHON.fullmatch(name):
             started = of_module(words)
@@ -197,6 +196,19 @@ class Installs:
         if _PIP.fullmatch(name) and verb == "uninstall":
             return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         return self.tool(words, name, verb, rest)
+
+    def script(self, source: Source, line: int) -> None:
+        """Follow a script that the command in a line starts, in the folder of the command."""
+        text = Text(source, line_starts(source.text))
+        text.add(0, len(source.text))
+        deeper = msgspec.structs.replace(self.shared, depth=self.shared.depth + 1)
+        installs = Installs(deeper, self.stage, text.close())
+        installs.source, installs.folder = source, copy(self.folder)
+        before, self.stage.notes = self.stage.notes, []
+        installs.run(source.text)
+        own, self.stage.notes = self.stage.notes, before
+        for at, note in own:
+            self.stage.note(line, f"{source.name}:{at}: {note}")
 
     def tool(
         self, words: list[FilledWord], name: str, verb: str, rest: tuple[FilledWord, ...]

@@ -12,9 +12,10 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import printable
 from fadoctor.model.typed import decode
 from fadoctor.sources.manifests.container_image import read_image
-from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
+from fadoctor.sources.manifests.docker_installs import Installs, shared_by
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.image_facts import IN_IMAGE
+from fadoctor.sources.manifests.install_options import is_installer
 from fadoctor.sources.manifests.planned import Setting, open_image, unseen_image
 from fadoctor.sources.manifests.planned_stage import STAGE_LIMIT, Stage
 from fadoctor.sources.manifests.system_python import OTHERS, asked_python, default_python
@@ -59,6 +60,9 @@ _ADDRESS = re.compile(r"https?://[^\s'\"]{1,2000}\.whl|https?://[\w.]{1,100}/whl
 
 # $NAME, *.txt, https://...
 _OPEN = re.compile(r"[$*?\[]|://")
+
+_STARTS = ("ENTRYPOINT", "CMD")
+"""What a container begins with, in this order; the last of each counts."""
 
 _BUILDS_NOTHING = "FLASH_ATTENTION_SKIP_CUDA_BUILD"
 """With it flash-attn's setup needs no nvcc, and compiles nothing."""
@@ -117,6 +121,9 @@ class _Build:
         if self.target not in ("", *self.stages):
             raise self.source.error(f"no stage {printable(self.target, 60)}", line=1)
         stage = self.stages[self.target] if self.target else self.stage
+        for keyword in _STARTS:  # what a start installs is there when the program runs
+            if keyword in stage.starts:
+                self.script(stage.starts[keyword], stage)
         draft = Draft(self.source, KIND)
         draft.is_in_steps = True
         draft.requirements = [each for asked in stage.packages.values() for each in asked]
@@ -156,6 +163,8 @@ class _Build:
             self.copy(each, self.stage)
         elif each.keyword == "WORKDIR":
             self.workdir(each, self.stage)
+        elif each.keyword in _STARTS:
+            self.stage.starts[each.keyword] = each
         elif each.keyword not in _OTHERS:
             shown = each.text.text.strip()[:80]
             self.stage.note(each.place.line, f"no instruction of a Dockerfile: {shown}")
@@ -319,5 +328,5 @@ def _take_along(stage: Stage, source: str, to: str, *, is_alone: bool) -> None:
 
 _OTHERS = frozenset((
     "LABEL", "MAINTAINER", "EXPOSE", "VOLUME", "USER", "STOPSIGNAL", "HEALTHCHECK",
-    "SHELL", "ONBUILD", "CMD", "ENTRYPOINT",
+    "SHELL", "ONBUILD",
 ))  # fmt: skip

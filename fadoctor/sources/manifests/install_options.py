@@ -17,6 +17,10 @@ ALONE = frozenset(("--no-deps", "--no-dependencies"))
 UPGRADE = frozenset(("-U", "--upgrade", "--force-reinstall", "--reinstall"))
 CHANNELS = ("-c", "--channel")
 
+_INSTALLER = re.compile(
+    r"(?:\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pdm|pipenv|pixi)\b|\$\{?\w{0,60}(?:PIP|UV|CONDA|MAMBA|POETRY|PDM)\w{0,20})"
+    r"[^\n]{0,200}\b(?:install|sync|add|create|update)\b"
+)
 _PIP_VALUES = frozenset((
     *INDEX, *MORE_INDEXES, *FILES, *BOUNDS, *ELSEWHERE, "-e", "--editable", "-f",
     "--find-links", "--no-binary", "--only-binary", "--platform", "--python-version",
@@ -48,6 +52,11 @@ _MORE_ELSEWHERE = re.compile(
 )
 # -qU, -qqq
 _FLAGS = re.compile(r"-[qvUIyu]{2,9}")
+
+
+def is_installer(text: str) -> bool:
+    """Say whether a command seems to install something."""
+    return _INSTALLER.search(text) is not None
 
 
 def of_module(words: list[FilledWord]) -> list[FilledWord]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.manifests.docker_installs import Installs, is_installer, shared_by
+from fadoctor.sources.manifests.docker_installs import Installs, shared_by
 from fadoctor.sources.manifests.draft import Draft
+from fadoctor.sources.manifests.install_options import is_installer
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
 from fadoctor.sources.manifests.planned_stage import Stage
 from fadoctor.syntax.dockerfile import Text

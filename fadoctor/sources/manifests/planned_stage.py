@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
+    from fadoctor.syntax.dockerfile import Instruction
 
 
 STAGE_LIMIT = 100
@@ -71,6 +72,8 @@ class Stage:
         """Path in the image -> path in the build context that was copied there."""
         self.workdir: str | None = None
         """Where commands begin, in an image; None where they begin is that of the files."""
+        self.starts: dict[str, Instruction] = {}
+        """What a container begins with, by its keyword: ENTRYPOINT, CMD."""
 
     def on_top(self) -> Stage:
         """Return a stage that is built from this one."""
@@ -84,7 +87,7 @@ class Stage:
         found.python, found.image, found.system = self.python, self.image, self.system
         found.notes, found.copied = list(self.notes), dict(self.copied)
         found.folders, found.workdir = dict(self.folders), self.workdir
-        found.is_open = self.is_open
+        found.is_open, found.starts = self.is_open, dict(self.starts)
         found.refused = dict(self.refused)
         return found
 

@@ -10,7 +10,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.docker_installs import is_installer
+from fadoctor.sources.manifests.install_options import is_installer
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.python_helpers import Helper, filled, helper_of
 from fadoctor.sources.manifests.yaml_units import Unit

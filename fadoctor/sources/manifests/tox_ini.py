@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.manifests.command_files import read_machines
-from fadoctor.sources.manifests.docker_installs import is_installer
 from fadoctor.sources.manifests.ini_values import ini_values
+from fadoctor.sources.manifests.install_options import is_installer
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.requirement_text import without_remark
 from fadoctor.sources.manifests.yaml_units import Unit
