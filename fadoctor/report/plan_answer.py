@@ -118,6 +118,16 @@ def left_over(proof: Proof) -> dict[str, tuple[str, ...]]:
         "Not reached": proof.missed,
         "Stops working": proof.lost,
         "Would be broken": proof.requirements,
-        "Cannot be decided": proof.unknown,
+        "Cannot be decided": _by_reason(proof.unknown),
     }
     return {words: items for words, items in named.items() if items}
+
+
+def _by_reason(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Return each reason once, behind all that it is given for: ``fa2, flex: not installed``."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        name, colon, reason = item.partition(": ")
+        found.setdefault(reason if colon else "", []).append(name)
+    plain = found.pop("", [])
+    return (*plain, *(f"{', '.join(names)}: {reason}" for reason, names in found.items()))

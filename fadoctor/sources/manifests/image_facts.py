@@ -29,7 +29,7 @@ def image_facts(manifests: Iterable[Manifest], overlays: tuple[str, ...]) -> dic
         return {}
     source = printable(f"{manifest.image.place}: {manifest.image.value}")
     open_ = Unknown(
-        printable(f"the name of the image does not say it: {manifest.image.value}"), source
+        printable(f"the tag of the image does not say it: {manifest.image.value}"), source
     )
     names = [
         name

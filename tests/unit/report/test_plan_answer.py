@@ -13,7 +13,7 @@ from fadoctor.model.plan import Action, ActionKind, Change, Plan, PlanOutcome, P
 from fadoctor.model.plan_words import change_text
 from fadoctor.report import markdown, plan_text
 from fadoctor.report.html import page
-from fadoctor.report.plan_answer import answer_text
+from fadoctor.report.plan_answer import answer_text, left_over
 from fadoctor.report.style import Style
 
 if TYPE_CHECKING:
@@ -126,3 +126,10 @@ def test_verbose_adds_every_change_and_what_a_file_is_known_by() -> None:
     short = plan_text.render(changed)
     assert "sha256" not in short
     assert "All that changes" not in short
+
+
+def test_a_reason_is_said_once_for_all_that_it_is_given_for() -> None:
+    proof = Proof(unknown=("fa2: no tag", "flex: no tag", "triton: a: b", "xformers"))
+    assert left_over(proof) == {
+        "Cannot be decided": ("xformers", "fa2, flex: no tag", "triton: a: b")
+    }
