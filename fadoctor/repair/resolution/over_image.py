@@ -19,6 +19,12 @@ _FROM = re.compile(r"\s{0,9}FROM\s.{0,300}[^\\\s]\s{0,9}", re.IGNORECASE)
 _EXACT = re.compile(r"(?P<name>[a-z0-9-]{1,40})==(?P<version>[0-9][0-9a-z.]{0,30})")
 # vllm/vllm-openai:${VLLM_VERSION}, and its ARG VLLM_VERSION=v0.27.1
 _VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w{1,60})\}|(?P<plain>\w{1,60}))", re.ASCII)
+# In compose, Kubernetes and their like: image: "vllm/vllm-openai:${TAG:-v0.27.1}"
+_IMAGE = re.compile(
+    r"(?P<key>\s{0,60}(?:-\s{1,9})?[\"']?image[\"']?\s{0,9}[:=]\s{0,9}[\"']?)"
+    r"(?P<image>[a-z0-9$][\w./:${}-]{1,250})(?P<rest>[\"']?,?\s{0,20}(?:#.{0,300})?)"
+)
+_DEFAULT = re.compile(r"\$\{\w{1,60}:?-(?P<value>[\w./:-]{1,200})\}", re.ASCII)
 _ARGUMENT = r"(\s{{0,9}}ARG\s{{1,9}}{}=[\"']?)([\w./:-]{{1,200}})([\"']?\s{{0,9}})"
 
 
@@ -28,12 +34,17 @@ class OverImage:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._found: dict[Place, list[tuple[str, str]]] = {}
+        self._tagged: dict[Place, str] = {}
 
     def take(self, line: str, kind: str, place: Place, wanted: tuple[str, str]) -> bool:
-        """Return whether a line names an image, over which what is wanted can be installed.
+        """Return whether a line names an image, which can have what is wanted.
 
-        `wanted`: the requirement, "" to remove it, and its index.
+        `wanted`: the requirement, "" to remove it, and its index. Over the image of a Dockerfile
+        it is installed; elsewhere another tag has it, or none.
         """
+        if kind != KIND and (tagged := _with_tag(line.rstrip("\r"), wanted[0])):
+            self._tagged[place] = tagged
+            return True
         is_image = kind == KIND and bool(wanted[0]) and _FROM.fullmatch(line) is not None
         if is_image:
             self._found.setdefault(place, []).append(wanted)
@@ -51,6 +62,9 @@ class OverImage:
 
         Where only the server moves that the image is made for, its tag names the release.
         """
+        for place, line in self._tagged.items():
+            end = "\r" if texts[place.file][place.line - 1].endswith("\r") else ""
+            texts[place.file][place.line - 1] = line + end
         for place, wanted in self._found.items():
             lines, at = texts[place.file], place.line - 1
             if len(wanted) == 1 and _retag(lines, place, wanted[0][0]):
@@ -62,32 +76,59 @@ class OverImage:
             lines[at] += f"\nRUN pip install {words}{end}"
 
 
+def _with_tag(line: str, wanted: str) -> str:
+    """Return a line of YAML or HCL with another release in the tag of its image; "" for others."""
+    found = _IMAGE.fullmatch(line)
+    if found is None:
+        return ""
+    image, default = found["image"], _DEFAULT.search(found["image"])
+    start, end = default.span("value") if default else (0, len(image))
+    whole = default.span() if default else (start, end)
+    value = _changed(image, whole, image[start:end], wanted)
+    return f"{found['key']}{image[:start]}{value}{image[end:]}{found['rest']}" if value else ""
+
+
 def _retag(lines: list[str], place: Place, wanted: str) -> bool:
     """Write another release into the tag of an image, or into the ARG that it comes from."""
-    exact = _EXACT.fullmatch(wanted)
-    line, start = lines[place.line - 1], place.column - 1
-    words = line[start:].split()
-    if exact is None or not words:
-        return False
-    reference, at, told = words[0], place.line - 1, words[0]
+    at, start = place.line - 1, place.column - 1
+    reference = next(iter(lines[at][start:].split()), "")
     variable = _VARIABLE.search(reference)
     if variable is not None:
-        argument = re.compile(_ARGUMENT.format(variable["braced"] or variable["plain"]))
-        given = [(number, match) for number, each in enumerate(lines[:at])
-                 if (match := argument.fullmatch(each)) is not None]  # fmt: skip
-        if len(given) != 1:
-            return False
-        at, match = given[0]
-        told = reference[: variable.start()] + match[2] + reference[variable.end() :]
+        return _retag_argument(lines[:at], lines, (reference, variable), wanted)
+    new = _changed(reference, (0, len(reference)), reference, wanted)
+    if new:
+        lines[at] = lines[at][:start] + lines[at][start:].replace(reference, new, 1)
+    return bool(new)
+
+
+def _retag_argument(
+    above: list[str], lines: list[str], tag: tuple[str, re.Match[str]], wanted: str
+) -> bool:
+    """Write another release into the only ARG above that gives a tag its variable."""
+    reference, variable = tag
+    argument = re.compile(_ARGUMENT.format(variable["braced"] or variable["plain"]))
+    given = {
+        at: found
+        for at, line in enumerate(above)
+        if (found := argument.fullmatch(line)) is not None
+    }
+    if len(given) != 1:
+        return False
+    [(at, match)] = given.items()
+    value = _changed(reference, variable.span(), match[2], wanted)
+    if value:
+        lines[at] = match[1] + value + match[3]
+    return bool(value)
+
+
+def _changed(reference: str, part: tuple[int, int], value: str, wanted: str) -> str:
+    """Return what the value that stands for a part of a reference becomes; "" where it cannot."""
+    exact = _EXACT.fullmatch(wanted)
+    before, behind = reference[: part[0]], reference[part[1] :]
+    if exact is None:
+        return ""
     tables = load_knowledge().tables
-    new = with_release(told, exact["name"], exact["version"], tables)
-    if not new:
-        return False
-    if variable is None:
-        lines[at] = line[:start] + line[start:].replace(reference, new, 1)
-        return True
-    before, behind = variable.start(), reference[variable.end() :]
-    if not new.startswith(reference[:before]) or not new.endswith(behind):
-        return False
-    lines[at] = match[1] + new[before : len(new) - len(behind)] + match[3]
-    return True
+    new = with_release(f"{before}{value}{behind}", exact["name"], exact["version"], tables)
+    if not new or not new.startswith(before) or not new.endswith(behind):
+        return ""
+    return new[len(before) : len(new) - len(behind)]

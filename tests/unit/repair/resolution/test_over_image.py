@@ -93,6 +93,36 @@ def test_the_tag_of_a_server_names_its_release(text: str, wanted: str, then: str
 
 
 @pytest.mark.parametrize(
+    ("line", "then"),
+    [
+        ("    image: vllm/vllm-openai:v0.27.1", "    image: vllm/vllm-openai:v0.19.1"),
+        ('- image: "vllm/vllm-openai:v0.27.1" # 1', '- image: "vllm/vllm-openai:v0.19.1" # 1'),
+        ("image: vllm/vllm-openai:${TAG:-v0.27.1}\r", "image: vllm/vllm-openai:${TAG:-v0.19.1}\r"),
+        ("image: ${IMAGE:-vllm/vllm-openai:v0.27.1}", "image: ${IMAGE:-vllm/vllm-openai:v0.19.1}"),
+        ('image = "vllm/vllm-openai:v0.27.1"', 'image = "vllm/vllm-openai:v0.19.1"'),
+    ],
+)  # fmt: skip
+def test_the_tag_in_a_service_names_the_release(line: str, then: str) -> None:
+    lines, over = [line], OverImage()
+    assert over.take(line, "YAML", Place("compose.yaml", 1, 1), ("vllm==0.19.1", ""))
+    over.put({"compose.yaml": lines})
+    assert lines == [then]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("image: vllm/vllm-openai:${TAG}", "vllm==0.19.1"),
+        ("image: vllm/vllm-openai:latest", "vllm==0.19.1"),
+        ("image: vllm/vllm-openai:v0.27.1", "transformers==5.9.0"),
+        ("command: vllm/vllm-openai:v0.27.1", "vllm==0.19.1"),
+    ],
+)
+def test_another_line_of_a_service_is_left_to_you(line: str, wanted: str) -> None:
+    assert not OverImage().take(line, "YAML", Place("compose.yaml", 1, 1), (wanted, ""))
+
+
+@pytest.mark.parametrize(
     ("line", "comes"),
     [
         ("xformers==0.0.27", {"xformers": "0.0.29.post1"}),
