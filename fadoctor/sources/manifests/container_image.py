@@ -74,7 +74,11 @@ def with_release(reference: str, name: str, version: str, tables: Mapping[str, T
         if found["image"] not in str(row["image"]).split():
             continue
         match = re.fullmatch(str(row["tag"]), tag)
-        if match is None or name not in match.re.groupindex:
+        if match is None:
+            continue
+        if row.get("newest") == name and isinstance(row.get("written"), str):
+            return reference[: found.start("tag")] + str(row["written"]).format(version=version)
+        if name not in match.re.groupindex:
             continue
         start, end = match.span(name)
         new = tag[:start] + version
@@ -101,6 +105,8 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         for name in (*_OF_INDEX, VLLM, SGLANG)
         if name in parts
     ]
+    if "newest" in parts:
+        requirements.append(Requirement(parts["newest"], place, ""))
     if "torch_build" in parts:
         # The server's requirement says which torch, the tag only for which CUDA.
         requirements.append(Requirement(TORCH, place, "", index=index))

@@ -74,6 +74,7 @@ def test_only_below_a_line_that_names_an_image(line: str, kind: str, wanted: str
          'ARG V="0.19.1"\nFROM vllm/vllm-openai:v$V'),
         ("ARG BASE=lmsysorg/sglang:v0.5.12\nFROM ${BASE}", "sglang==0.5.5.post3",
          "ARG BASE=lmsysorg/sglang:v0.5.5.post3\nFROM ${BASE}"),
+        ("FROM vllm/vllm-openai:latest", "vllm==0.19.1", "FROM vllm/vllm-openai:v0.19.1"),
         # other tags of the release may not exist, and another package is installed over it
         ("FROM vllm/vllm-openai:v0.27.1-cu129", "vllm==0.19.1",
          "FROM vllm/vllm-openai:v0.27.1-cu129\nRUN pip install vllm==0.19.1"),
@@ -113,7 +114,7 @@ def test_the_tag_in_a_service_names_the_release(line: str, then: str) -> None:
     ("line", "wanted"),
     [
         ("image: vllm/vllm-openai:${TAG}", "vllm==0.19.1"),
-        ("image: vllm/vllm-openai:latest", "vllm==0.19.1"),
+        ("image: vllm/vllm-openai:latest-cu129", "vllm==0.19.1"),
         ("image: vllm/vllm-openai:v0.27.1", "transformers==5.9.0"),
         ("command: vllm/vllm-openai:v0.27.1", "vllm==0.19.1"),
     ],
