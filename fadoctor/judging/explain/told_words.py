@@ -129,6 +129,18 @@ class _Text:
         )
         return self._sentences[others][min(common)][0] if common else None
 
+    def named_in(self, line: Line, ideas: tuple[str, ...]) -> dict[str, str]:
+        """Return what the named groups of ideas hold in a line, in the case of the line."""
+        text = simplified(line.text.lower())
+        said = line.text if len(text) == len(line.text) else text
+        found = [match for idea in ideas if (match := self._pattern(idea).search(text))]
+        return {
+            name: said[slice(*match.span(name))]
+            for match in found
+            for name, held in match.groupdict().items()
+            if held
+        }
+
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
@@ -172,7 +184,8 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         if not any(map(text.holds, row.unless)):
             is_question = row.asks and not text.holds(FAILURE)
             severity = Severity.NOTE if is_question else _severity(row.weighs)
-            return line_cause(rules[row.rule], row.message, line, severity=severity)
+            named = text.named_in(line, row.says)
+            return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
     return None
 
 
