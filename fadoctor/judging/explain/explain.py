@@ -160,8 +160,10 @@ def explain(
         more = (*proved(reading.lines, around, knowledge, ended), *more)
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
-        if not more and not shown and (ended is None or is_ours(ended)):
-            told_by = told_cause(reading.lines, reading.facts(), knowledge)
+        if not more and (ended is None or is_ours(ended)):
+            told_by = told_cause(
+                reading.lines, reading.facts(), knowledge, beside_notes=bool(shown)
+            )
             more = (told_by,) if told_by is not None else ()
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):

@@ -12,6 +12,7 @@ import msgspec
 
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.named_packages import packages_at_work
+from fadoctor.judging.explain.program_reach import gpus_told, reach_of
 from fadoctor.judging.explain.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
@@ -33,8 +34,14 @@ if TYPE_CHECKING:
 CAUSES, WORDS = "told-causes", "told-words"
 _CHANGE = "change-form"
 
+_LINUX = "linux-told|wsl-word|docker"
+"""Ideas of which one is told where a program runs on Linux."""
+
 FAILURE = "failure-told"
 """The idea without which a row that `asks` is a question, and no failure."""
+
+GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
+"""The same of a row about a GPU out of reach."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -60,6 +67,9 @@ _PRINTED = compiled(
     r"|\bDEPRECATION: |^\W{0,3}\[notice\] |^\W{0,3}note: This error originates|^\W{0,3}hint: See "
     r"|Error getting cuda arch: |A matching Triton is not available|Error caught was: "
 )
+# - [ ] macOS: an answer of a form that is not chosen
+_UNTICKED = compiled(r"\s{0,8}[-*] \[ ?\] ")
+_BLANKS = compiled(r" {2,9}")
 # I successfully built and ran it on this GPU.
 _SUCCEEDED = compiled(
     r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
@@ -91,6 +101,12 @@ class _Row(msgspec.Struct, frozen=True):
     weighs: str
     """How severe it is where it is less than its rule: what is told makes it likely, not sure."""
 
+    reach: str
+    """The program whose builds run on none of the GPUs that the text names."""
+
+    partly: bool
+    """Whether they run on some of these GPUs, and not on the others."""
+
 
 class _Text:
     """A text as sentences in small letters, and which ideas stand in them.
@@ -106,9 +122,10 @@ class _Text:
         words: Mapping[str, str],
         reported: frozenset[int],
     ) -> None:
-        self._lines, self._words, self._reported = lines, words, reported
-        whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in lines)
-        self._whole = simplified(whole.lower())
+        kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
+        self._lines, self._words, self._reported = kept, words, reported
+        whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
+        self._whole = _plain(whole)
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -144,9 +161,7 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            self._sentences[others] = tuple(
-                (line, simplified(text.lower())) for line, text in found
-            )
+            self._sentences[others] = tuple((line, _plain(text)) for line, text in found)
         if (idea, others) not in self._places:
             pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
@@ -155,11 +170,22 @@ class _Text:
         return self._places[idea, others]
 
     def _pattern(self, idea: str) -> re.Pattern[str]:
-        return _idea(simplified(self._words[idea]))
+        # idea|another: whichever of them stands there
+        words = (simplified(self._words[each]) for each in idea.split("|"))
+        return _idea("|".join(words))
 
 
-def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
-    """Return the cause that a person tells of; None where no row of the table is told."""
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", simplified(text.lower()))
+
+
+def told_cause(
+    lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge, *, beside_notes: bool = False
+) -> Cause | None:
+    """Return the cause that a person tells of; None where no row of the table is told.
+
+    Beside notes only a failure counts that a program and a GPU out of its reach explain.
+    """
     if not lines or len(lines) > LINES_LIMIT:
         return None
     if _is_success(lines) or words_anew(lines):
@@ -174,19 +200,28 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
     for row in _rows(knowledge):
         if row.rule not in rules or not _fits(row, capabilities):
             continue
-        if is_of_others and not row.others:
+        if (beside_notes and not row.reach) or (is_of_others and not row.others):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
-        line = text.sentence_with(row.says, others=row.others)
-        if line is None or not all(map(text.holds, row.beside)):
-            continue
-        if not any(map(text.holds, row.unless)):
-            is_question = row.asks and not text.holds(FAILURE)
+        line = _line_told(row, text, lines, facts, knowledge)
+        is_question = row.asks and not text.holds(GPU_FAILURE if row.reach else FAILURE)
+        if line is not None and not (beside_notes and is_question):
             severity = Severity.NOTE if is_question else _severity(row.weighs)
             named = text.named_in(line, row.says)
             return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
     return None
+
+
+def _line_told(
+    row: _Row, text: _Text, lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge
+) -> Line | None:
+    """Return the line in which a row is told; None where it is not."""
+    line = text.sentence_with(row.says, others=row.others)
+    if line is None or not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
+        return None
+    is_far = not row.reach or _is_out_of_reach(row, lines, facts, text, knowledge)
+    return line if is_far else None
 
 
 def _severity(weighs: str) -> Severity | None:
@@ -248,6 +283,25 @@ def _fits(row: _Row, named: tuple[str, ...]) -> bool:
     return not row.below or all(is_older(each, row.below) for each in named)
 
 
+def _is_out_of_reach(
+    row: _Row, lines: tuple[Line, ...], facts: LogFacts, text: _Text, knowledge: Knowledge
+) -> bool:
+    """Return whether the builds of a row's program run on no GPU that the text names."""
+    reach, named = reach_of(row.reach, knowledge), facts.environment.facts
+    if reach is None:
+        return False
+    gpus = gpus_told(lines, named, knowledge)
+    return reach.excludes(gpus, _system(named, text), some=row.partly)
+
+
+def _system(facts: Mapping[str, Fact], text: _Text) -> str:
+    """Return the system that a text names; empty where it names none."""
+    system = facts.get("host.os")
+    if isinstance(system, Known) and system.value != "linux":
+        return str(system.value)
+    return "linux" if text.holds(_LINUX) else ""
+
+
 def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) -> bool:
     """Return whether a rule is about a package that is missing, and the text shows it at work."""
     key = rule.subject.replace("-", "_")
@@ -280,8 +334,11 @@ def _rows(knowledge: Knowledge) -> Iterator[_Row]:
                                 for key in ("says", "beside", "unless"))  # fmt: skip
         least, below = _text(row.get("least")), _text(row.get("below"))
         rule, message, weighs = (_text(row.get(key)) for key in ("rule", "message", "weighs"))
-        others, asks = (row.get(key) is True for key in ("others", "asks"))
-        yield _Row(says, beside, unless, least, below, rule, message, others, asks, weighs)
+        others, asks, partly = (row.get(key) is True for key in ("others", "asks", "partly"))
+        reach = _text(row.get("reach"))
+        yield _Row(
+            says, beside, unless, least, below, rule, message, others, asks, weighs, reach, partly
+        )
 
 
 def _text(cell: Cell) -> str:

@@ -64,10 +64,11 @@ GPU_NAME = compiled(
     r"(?<![\w.-])(?<![^w]/)(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
     r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
-    r"[A-Z]{0,2}\d{3,4}[A-Z]{0,2}"
+    r"[A-Z]{0,2}\d{3,4}(?:[A-Z]{0,2}|m)"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
     r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
+    r"|(?<=[Tt]esla )[vpkmt]\d{1,3}[cmsx]?|[vpkm]\d{2,3}(?= (?:gpu|card|\d{2} ?gb))"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
     r"|(?:GTX )?TITAN (?:RTX|V|X Pascal|Xp?|Black|Z)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
@@ -111,7 +112,8 @@ OTHER_RADEON = compiled(
 AMD_APU = compiled(
     r"(?i)(?<![\w./$:#=-])(?<!geforce )(?<!gtx )(?:(?P<maker>Radeon|AMD)(?:\(TM\)|\u2122)? )?"
     r"(?P<name>80\d[05]S|(?P<small>[678]\d0M)|Strix[ -]?(?:Halo|Point)|Krackan(?: Point)?"
-    r"|(?:AI PRO )?R9[67]00[DS]?)(?!\w|\.\w|-\d)(?P<noun> (?:i?GPU|graphics)\b)?"
+    r"|(?:AI PRO )?R9[67]00[DS]?)(?!\w|\.\w|-\d)"
+    r"(?P<noun> (?:i?GPU|graphics)\b| ?(?:\u6838\u663e|\u96c6\u663e|\u663e\u5361))?"
 )
 """Graphics of AMD's processors, and cards whose names have no RX.
 
