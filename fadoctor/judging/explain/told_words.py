@@ -36,6 +36,15 @@ _CHANGE = "change-form"
 FAILURE = "failure-told"
 """The idea without which a row that `asks` is a question, and no failure."""
 
+BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
+"""Ideas of a question or a wish before anything ran, and of what a person did and saw."""
+
+SUCCESS, OTHERWISE = "success-told", "otherwise-told"
+"""Ideas of what works as it should, and of what would happen if a step were left out."""
+
+NOWHERE = r"(?!)"
+"""The pattern of an idea that no table has."""
+
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
 
@@ -132,9 +141,9 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            self._sentences[others] = tuple(
-                (line, simplified(text.lower())) for line, text in found
-            )
+            small = ((line, simplified(text.lower())) for line, text in found)
+            would = self._pattern(OTHERWISE)
+            self._sentences[others] = tuple(each for each in small if not would.search(each[1]))
         if (idea, others) not in self._places:
             pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
@@ -143,20 +152,19 @@ class _Text:
         return self._places[idea, others]
 
     def _pattern(self, idea: str) -> re.Pattern[str]:
-        return _idea(simplified(self._words[idea]))
+        return _idea(simplified(self._words.get(idea, NOWHERE)))
 
 
 def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told."""
     if not lines or len(lines) > LINES_LIMIT:
         return None
-    if _is_success(lines) or words_anew(lines):
-        return None
     text = _Text(lines, _words(knowledge), facts.reported)
-    if text.holds(_CHANGE):
+    if words_anew(lines) or text.holds(_CHANGE) or _is_success(lines, text):
         return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
+    is_beforehand = text.holds(BEFOREHAND) and not text.holds(SEEN)
     rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
     for row in _rows(knowledge):
@@ -170,10 +178,15 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         if line is None or not all(map(text.holds, row.beside)):
             continue
         if not any(map(text.holds, row.unless)):
-            is_question = row.asks and not text.holds(FAILURE)
+            is_question = is_beforehand or (row.asks and not text.holds(FAILURE))
             severity = Severity.NOTE if is_question else _severity(row.weighs)
             return line_cause(rules[row.rule], row.message, line, severity=severity)
     return None
+
+
+def is_printed(text: str) -> bool:
+    """Return whether a program prints a line, so that no person tells it."""
+    return _PRINTED.search(text) is not None
 
 
 def _severity(weighs: str) -> Severity | None:
@@ -181,11 +194,17 @@ def _severity(weighs: str) -> Severity | None:
     return Severity(weighs) if weighs else None
 
 
-def _is_success(lines: tuple[Line, ...]) -> bool:
+def _is_success(lines: tuple[Line, ...], text: _Text) -> bool:
     """Return whether a person reports a success, and asks or complains of nothing beside it."""
-    if not any(_SUCCEEDED.search(line.text) for line in lines):
+    is_told = text.holds(SUCCESS) and not text.holds(FAILURE)
+    if not is_told and not any(_SUCCEEDED.search(line.text) for line in lines):
         return False
-    return not any(_UNSETTLED.search(line.text) for line in lines)
+    return not _is_unsettled(lines)
+
+
+def _is_unsettled(lines: tuple[Line, ...]) -> bool:
+    """Return whether a person asks or complains of something, or an exception is named."""
+    return any(_UNSETTLED.search(line.text) for line in lines)
 
 
 def _is_of_others(lines: tuple[Line, ...]) -> bool:
@@ -205,7 +224,7 @@ def _sentences(
     Those about programs with a CUDA of their own are left out, unless `others` are asked for.
     """
     for line in lines:
-        if line.number in reported or _PRINTED.search(line.text):
+        if line.number in reported or is_printed(line.text):
             continue
         before = ""
         for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
@@ -244,8 +263,17 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
 
 def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
     """Return the pattern of one idea; what no table has stands nowhere."""
+    return _idea(_pattern_of(name, knowledge))
+
+
+def small_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
+    """Return the pattern of one idea for a text in small letters and simplified Chinese."""
+    return _idea(simplified(_pattern_of(name, knowledge)))
+
+
+def _pattern_of(name: str, knowledge: Knowledge) -> str:
     row = next((row for row in _word_rows(knowledge) if row["name"] == name), None)
-    return _idea(_text(row["pattern"]) if row is not None else r"(?!)")
+    return _text(row["pattern"]) if row is not None else NOWHERE
 
 
 def _words(knowledge: Knowledge) -> dict[str, str]:
