@@ -33,7 +33,7 @@ from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.shown_places import shown_places
 from fadoctor.judging.explain.status_codes import code_matches
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
-from fadoctor.judging.explain.told_words import told_cause
+from fadoctor.judging.explain.told_words import asks_beforehand, told_cause
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
@@ -166,6 +166,8 @@ def explain(
         if not more and not shown and (ended is None or is_ours(ended)):
             told_by = told_cause(reading.lines, reading.facts(), knowledge)
             more = (told_by,) if told_by is not None else ()
+    if (more or shown) and asks_beforehand(reading.lines, knowledge):
+        shown, more = calmed(shown, sure=False), calmed(more)
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)

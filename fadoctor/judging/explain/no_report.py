@@ -13,7 +13,7 @@ import msgspec
 
 from fadoctor.judging.explain.told_words import is_printed, small_idea
 from fadoctor.knowledge.matrix.versions import is_older
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Confidence, Severity
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LINES_LIMIT = 4_000
 """Most lines of a text that is read as a list or a guide."""
 
-TITLE_LINES = 5
+TITLE_LINES = 4
 """Fewest lines of a guide that only its title says to be one."""
 
 RELEASES, CHANGES, ISSUES = 2, 3, 3
@@ -85,9 +85,14 @@ def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> Kind | None:
     return Kind.GUIDE if _is_guide(texts, knowledge) else None
 
 
-def calmed(causes: Iterable[Cause]) -> tuple[Cause, ...]:
-    """Return causes as notes: what shows is quoted."""
-    return tuple(msgspec.structs.replace(cause, severity=Severity.NOTE) for cause in causes)
+def calmed(causes: Iterable[Cause], *, sure: bool = True) -> tuple[Cause, ...]:
+    """Return causes as notes: what shows is quoted. Without `sure`, what is certain stays."""
+    return tuple(
+        msgspec.structs.replace(cause, severity=Severity.NOTE)
+        if sure or cause.match.confidence is not Confidence.HIGH
+        else cause
+        for cause in causes
+    )
 
 
 def _is_list(texts: list[str]) -> bool:
@@ -114,13 +119,17 @@ def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
     whole = simplified("\n".join(texts).lower())
     if any(small_idea(name, knowledge).search(whole) for name in ("own-account", "report-form")):
         return False
-    condition, remedy = (small_idea(f"guide-{name}", knowledge) for name in ("condition", "remedy"))
+    if any(small_idea(name, knowledge).search(whole) for name in ("guide-table", "guide-said")):
+        return True
+    condition, remedy, title = (
+        small_idea(f"guide-{name}", knowledge) for name in ("condition", "remedy", "title")
+    )
     may_be = sum(1 for _ in condition.finditer(whole))
     steps = sum(remedy.search(simplified(text.lower())) is not None for text in texts)
-    if (may_be and steps) or steps > 1 or may_be > LAST:
+    is_titled = "?" not in texts[0] and title.search(simplified(texts[0].lower())) is not None
+    if may_be and (steps or is_titled):
         return True
-    title = small_idea("guide-title", knowledge).search(simplified(texts[0].lower()))
-    return title is not None and len(texts) >= TITLE_LINES and "?" not in texts[0]
+    return steps > 1 or may_be > LAST or (is_titled and len(texts) >= TITLE_LINES)
 
 
 def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:

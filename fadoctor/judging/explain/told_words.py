@@ -17,6 +17,7 @@ from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import rules_by_id
+from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
@@ -164,7 +165,6 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
-    is_beforehand = text.holds(BEFOREHAND) and not text.holds(SEEN)
     rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
     for row in _rows(knowledge):
@@ -178,7 +178,7 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
         if line is None or not all(map(text.holds, row.beside)):
             continue
         if not any(map(text.holds, row.unless)):
-            is_question = is_beforehand or (row.asks and not text.holds(FAILURE))
+            is_question = row.asks and not text.holds(FAILURE)
             severity = Severity.NOTE if is_question else _severity(row.weighs)
             return line_cause(rules[row.rule], row.message, line, severity=severity)
     return None
@@ -187,6 +187,14 @@ def told_cause(lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge) -
 def is_printed(text: str) -> bool:
     """Return whether a program prints a line, so that no person tells it."""
     return _PRINTED.search(text) is not None
+
+
+def asks_beforehand(lines: tuple[Line, ...], knowledge: Knowledge) -> bool:
+    """Return whether a text asks or wishes, and tells of nothing that a person did or saw."""
+    if not lines or len(lines) > LINES_LIMIT or any(exceptions(lines)):
+        return False
+    text = _Text(lines, _words(knowledge), frozenset())
+    return text.holds(BEFOREHAND) and not text.holds(SEEN)
 
 
 def _severity(weighs: str) -> Severity | None:
