@@ -60,7 +60,8 @@ _POLITE = compiled(
     r"|sorry\b[^\n]{0,40}|@[\w-]{1,40}:?|cheers\b[^\n]{0,20}|\u8c22\u8c22[^\n]{0,20}"
     r"|\u0441\u043f\u0430\u0441\u0438\u0431\u043e[^\n]{0,30}|danke[^\n]{0,30}|gracias[^\n]{0,30})\W{0,4}"
 )
-_SENTENCE = compiled(r"(?<=[.!?\u3002\uff01\uff1f])\s{0,4}")
+# 2.0.1 is one word; there is no blank behind a Chinese full stop.
+_SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
 
 
 class Kind(Enum):
