@@ -30,6 +30,9 @@ LINES_LIMIT = 4_000
 TITLE_LINES = 4
 """Fewest lines of a guide that only its title says to be one."""
 
+LINKS = 2
+"""Fewest links to other pages that a page of a manual has."""
+
 RELEASES, CHANGES, ISSUES = 2, 3, 3
 """Fewest headings of releases, lines that name a change, and numbers of issues of a list."""
 
@@ -48,7 +51,15 @@ _CHANGE = compiled(
     r"\s{0,8}(?:[-*+\u2022]|\d{1,3}\.)\s[^\n]{0,600}?"
     r"(?:\(#\d{1,6}[,)]|\bin (?:#\d{1,6}|https?://\S{1,120}/pull/\d{1,6})\b|\[#\d{1,6}\])"
 )
+# # Changelog | ## What's Changed | 更新日志
+_LISTED = compiled(
+    r"(?i)\W{0,6}(?:change ?log|changes|release notes|what.s (?:new|changed)(?: in [\w.\s-]{1,40})?"
+    r"|\u66f4\u65b0\u65e5\u5fd7|\u53d8\u66f4\u65e5\u5fd7)\W{0,6}"
+)
+_ITEM = compiled(r"\s{0,8}(?:[-*+\u2022]|\d{1,3}\.)\s")
 _ISSUE = compiled(r"\s{0,4}#\d{1,6}\s{0,4}|\s{0,4}opened \w{1,12} [^\n]{1,40} by\b[^\n]{0,60}")
+# [cli.md](cli.md) | [the table](../matrix.md#names): a page among others
+_LINKED = compiled(r"\]\((?![a-z]{2,8}:)[\w./-]{1,120}\.(?:md|mdx|rst|html)(?:#[\w.-]{1,120})?\)")
 _FRAME = compiled(r"\s{0,8}File \"[^\"]{1,400}\", line \d|Traceback \(most recent call last\)")
 # - [x] I searched the issues | _No response_ | ### Logs | ```
 _OF_A_FORM = compiled(
@@ -102,6 +113,9 @@ def _is_list(texts: list[str]) -> bool:
     issues = sum(_ISSUE.fullmatch(text) is not None for text in texts)
     if issues >= ISSUES or (changes >= CHANGES and 2 * changes >= len(texts)):
         return True
+    items = sum(_ITEM.match(text) is not None for text in texts)
+    if _LISTED.fullmatch(texts[0]) and items >= CHANGES and 2 * items >= len(texts):
+        return True
     found = [(text, _RELEASE.fullmatch(text)) for text in texts]
     heads = [(text, each["version"]) for text, each in found if each is not None]
     if len(heads) < RELEASES or not any(_MARKED.match(text) for text, _ in heads):
@@ -117,6 +131,8 @@ def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
 
     No person speaks of a machine of their own there.
     """
+    if sum(_LINKED.search(text) is not None for text in texts) >= LINKS:
+        return True
     whole = simplified("\n".join(texts).lower())
     if any(small_idea(name, knowledge).search(whole) for name in ("own-account", "report-form")):
         return False

@@ -26,6 +26,15 @@ TEXTS: dict[str, list[str]] = yaml.safe_load(
 QUIET = [(kind, text) for kind, texts in TEXTS.items() if kind != "reports" for text in texts]
 MESSAGES = [text.strip() for text in CAUSES.values() if len(text.strip().splitlines()) == 1]
 
+OWN = [
+    line
+    for line in (Path(__file__).parents[4] / "CHANGELOG.md")
+    .read_text(encoding="utf-8")
+    .splitlines()
+    if line.startswith("- ")
+]
+"""What this project's own list of changes says, messages among it."""
+
 EACH = 12
 """Messages in one list of changes."""
 
@@ -44,6 +53,13 @@ def test_a_changelog_may_name_any_message(knowledge: Knowledge, start: int) -> N
         for place, message in enumerate(named)
     ]
     assert loud(knowledge, "# Changelog\n\n" + "\n\n".join(entries)) == []
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("start", range(0, len(OWN), 4 * EACH))
+def test_our_own_changelog_reports_nothing(knowledge: Knowledge, start: int) -> None:
+    listed = "\n".join(OWN[start : start + 4 * EACH])
+    assert loud(knowledge, f"# Changelog\n\n## [Unreleased]\n\n### Added\n\n{listed}") == []
 
 
 @pytest.mark.parametrize(("kind", "text"), QUIET)
