@@ -122,7 +122,9 @@ def _is_list(texts: list[str]) -> bool:
         return False
     numbers = [each[0] for _, name in heads if (each := _NUMBERS.match(name)) is not None]
     older = [is_older(later, former) for former, later in pairwise(numbers) if later != former]
-    is_ordered = bool(older) and (all(older) or not any(older) or 10 * sum(older) >= 8 * len(older))
+    is_ordered = bool(older) and (
+        all(older) or not any(older) or 10 * older.count(True) >= 8 * len(older)
+    )
     return is_ordered and (changes > 0 or len(heads) > RELEASES)
 
 
