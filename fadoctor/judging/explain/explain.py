@@ -22,6 +22,7 @@ from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.done_already import without_done
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.labels import label_in
+from fadoctor.judging.explain.no_report import calmed, kind_of
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
@@ -32,7 +33,7 @@ from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.shown_places import shown_places
 from fadoctor.judging.explain.status_codes import code_matches
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
-from fadoctor.judging.explain.told_words import told_cause
+from fadoctor.judging.explain.told_words import asks_beforehand, told_cause
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
@@ -137,9 +138,11 @@ def explain(
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
-    is_quiet = all(cause.severity is Severity.NOTE for cause in shown)
+    is_report = kind_of(reading.lines, knowledge) is None
+    shown = shown if is_report else calmed(shown)
+    is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
-    told = told_in(reading.lines)
+    told = told_in(reading.lines) if is_report else ()
     is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines, knowledge)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     worded = _worded(reading.ranked.causes)
@@ -165,6 +168,8 @@ def explain(
                 reading.lines, reading.facts(), knowledge, beside_notes=bool(shown)
             )
             more = (told_by,) if told_by is not None else ()
+    if (more or shown) and asks_beforehand(reading.lines, knowledge):
+        shown, more = calmed(shown, sure=False), calmed(more)
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
     for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)

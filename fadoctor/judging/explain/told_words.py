@@ -18,6 +18,7 @@ from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import rules_by_id
+from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
@@ -42,6 +43,15 @@ FAILURE = "failure-told"
 
 GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
 """The same of a row about a GPU out of reach."""
+
+BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
+"""Ideas of a question or a wish before anything ran, and of what a person did and saw."""
+
+SUCCESS, OTHERWISE = "success-told", "otherwise-told"
+"""Ideas of what works as it should, and of what would happen if a step were left out."""
+
+NOWHERE = r"(?!)"
+"""The pattern of an idea that no table has."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -161,7 +171,9 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            self._sentences[others] = tuple((line, _plain(text)) for line, text in found)
+            plain = ((line, _plain(text)) for line, text in found)
+            would = self._pattern(OTHERWISE)
+            self._sentences[others] = tuple(each for each in plain if not would.search(each[1]))
         if (idea, others) not in self._places:
             pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
@@ -171,7 +183,7 @@ class _Text:
 
     def _pattern(self, idea: str) -> re.Pattern[str]:
         # idea|another: whichever of them stands there
-        words = (simplified(self._words[each]) for each in idea.split("|"))
+        words = (simplified(self._words.get(each, NOWHERE)) for each in idea.split("|"))
         return _idea("|".join(words))
 
 
@@ -188,10 +200,8 @@ def told_cause(
     """
     if not lines or len(lines) > LINES_LIMIT:
         return None
-    if _is_success(lines) or words_anew(lines):
-        return None
     text = _Text(lines, _words(knowledge), facts.reported)
-    if text.holds(_CHANGE):
+    if words_anew(lines) or text.holds(_CHANGE) or _is_success(lines, text):
         return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
@@ -224,16 +234,35 @@ def _line_told(
     return line if is_far else None
 
 
+def is_printed(text: str) -> bool:
+    """Return whether a program prints a line, so that no person tells it."""
+    return _PRINTED.search(text) is not None
+
+
+def asks_beforehand(lines: tuple[Line, ...], knowledge: Knowledge) -> bool:
+    """Return whether a text asks or wishes, and tells of nothing that a person did or saw."""
+    if not lines or len(lines) > LINES_LIMIT or any(exceptions(lines)):
+        return False
+    text = _Text(lines, _words(knowledge), frozenset())
+    return text.holds(BEFOREHAND) and not text.holds(SEEN)
+
+
 def _severity(weighs: str) -> Severity | None:
     """Return what a row says of its weight; None where its rule says it."""
     return Severity(weighs) if weighs else None
 
 
-def _is_success(lines: tuple[Line, ...]) -> bool:
+def _is_success(lines: tuple[Line, ...], text: _Text) -> bool:
     """Return whether a person reports a success, and asks or complains of nothing beside it."""
-    if not any(_SUCCEEDED.search(line.text) for line in lines):
+    is_told = text.holds(SUCCESS) and not text.holds(FAILURE)
+    if not is_told and not any(_SUCCEEDED.search(line.text) for line in lines):
         return False
-    return not any(_UNSETTLED.search(line.text) for line in lines)
+    return not _is_unsettled(lines)
+
+
+def _is_unsettled(lines: tuple[Line, ...]) -> bool:
+    """Return whether a person asks or complains of something, or an exception is named."""
+    return any(_UNSETTLED.search(line.text) for line in lines)
 
 
 def _is_of_others(lines: tuple[Line, ...]) -> bool:
@@ -253,7 +282,7 @@ def _sentences(
     Those about programs with a CUDA of their own are left out, unless `others` are asked for.
     """
     for line in lines:
-        if line.number in reported or _PRINTED.search(line.text):
+        if line.number in reported or is_printed(line.text):
             continue
         before = ""
         for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
@@ -311,8 +340,17 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
 
 def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
     """Return the pattern of one idea; what no table has stands nowhere."""
+    return _idea(_pattern_of(name, knowledge))
+
+
+def small_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
+    """Return the pattern of one idea for a text in small letters and simplified Chinese."""
+    return _idea(simplified(_pattern_of(name, knowledge)))
+
+
+def _pattern_of(name: str, knowledge: Knowledge) -> str:
     row = next((row for row in _word_rows(knowledge) if row["name"] == name), None)
-    return _idea(_text(row["pattern"]) if row is not None else r"(?!)")
+    return _text(row["pattern"]) if row is not None else NOWHERE
 
 
 def _words(knowledge: Knowledge) -> dict[str, str]:

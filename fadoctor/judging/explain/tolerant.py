@@ -15,6 +15,7 @@ import msgspec
 
 from fadoctor.judging.explain.cut_messages import CutMessages
 from fadoctor.judging.explain.words import (
+    FAULTS,
     NEGATIONS,
     Word,
     is_alike,
@@ -183,7 +184,8 @@ class Tolerant:
             is_state(mine[place].text) or place in wording.names for place in lost
         ):
             return None
-        if any(mine[p].text in NEGATIONS for p in lost) and not _RAISED.search(text):
+        turns = NEGATIONS | FAULTS
+        if any(mine[p].text in turns for p in lost) and not _RAISED.search(text):
             return None
         return _Rebuilder(text, words, wording, mine, literal).rebuilt(pairs)
 

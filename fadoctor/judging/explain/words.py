@@ -25,6 +25,13 @@ NEGATIONS = frozenset({
 """Words that turn what a line says into its opposite."""
 
 
+FAULTS = frozenset({
+    "disabled", "inconsistent", "incompatible", "invalid", "mismatch", "mismatched", "missing",
+    "unable", "unavailable", "undeclared", "undefined", "unexpected", "unknown", "unreachable",
+    "unrecognized", "unresolved", "unsatisfied", "unsupported",
+})  # fmt: skip
+"""Words that say what is wrong: a name without them, or a path, says nothing of the kind."""
+
 STATES = frozenset({
     "aborted", "crashed", "error", "errors", "exception", "fail", "fails", "failed", "failure",
     "fatal", "killed", "warning",
