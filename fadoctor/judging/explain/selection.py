@@ -97,7 +97,7 @@ class FixSelection:
         )
         if any(each.name == SITUATION for each in self._here):
             whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)
-        is_for_cuda = self._vendor.name in ("", NVIDIA)
+        is_for_cuda = self._vendor.may_be_nvidia
         whole = with_what_is_needed(whole, scope, self._texts, cuda=is_for_cuda)
         whole = for_this_python(whole, scope, self._texts)
         here = suiting(whole, self._here)
