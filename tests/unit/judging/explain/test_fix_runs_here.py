@@ -44,7 +44,8 @@ STATES = (
 )
 """One line each that tells more of the state of a text: what is there, and how it is started."""
 
-_LABEL = re.compile(r"(?:whl/|\+)cu(?P<major>1[1-3])\d(?!\d)")
+# a file such as ...+cu130torch2.10 is chosen by the torch that is there
+_LABEL = re.compile(r"(?:whl/|\+)cu(?P<major>1[1-3])\d(?!\w)")
 _PIN = re.compile(r"(?<![\w-])torch==(?P<version>\d[\d.]{1,8}\d)(?![\w.])")
 _BARE = re.compile(r"^(?:pip3? (?:un)?install|python3? -[cm]) ", re.MULTILINE)
 _READS_TORCH = re.compile(r" -c \"[^\n]{0,80}?\bimport (?:[\w, ]{1,40}, )?torch\b")
