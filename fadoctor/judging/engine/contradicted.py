@@ -250,9 +250,21 @@ def _outruns_driver(row: Row, environment: Environment, matrix: Matrix) -> bool:
     said = environment.facts.get("driver.cuda")
     if isinstance(said, Known) and is_below(said.value, f"{major}.0"):
         return True
-    driver, system = environment.facts.get("driver.version"), environment.facts.get("host.os")
-    if not isinstance(driver, Known) or not isinstance(system, Known) or major is None:
-        return False
-    asked = {"cuda": Known(major, "asked"), "os": system}
+    return major is not None and bool(driver_for(major, environment, matrix))
+
+
+def driver_for(major: str, environment: Environment, matrix: Matrix) -> str:
+    """Return the driver that a CUDA needs, where the one that is named is older; else ""."""
+    said, driver = environment.facts.get("driver.cuda"), environment.facts.get("driver.version")
+    system = environment.facts.get("host.os")
+    asked = {
+        "cuda": Known(major, "asked"),
+        "os": system if isinstance(system, Known) else Known("linux", "asked"),
+    }
     floor = matrix.find("driver-floors", asked).cell("driver")
-    return isinstance(floor, Known) and is_below(driver.value, floor.value) is True
+    if not isinstance(floor, Known):
+        return ""
+    is_old = isinstance(said, Known) and is_below(said.value, f"{major}.0") is True
+    if isinstance(driver, Known) and isinstance(system, Known) and not is_old:
+        is_old = is_below(driver.value, floor.value) is True
+    return str(floor.value) if is_old else ""

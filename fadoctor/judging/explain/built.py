@@ -56,7 +56,7 @@ _TYPED = compiled(
 _SENTENCE = compiled(r"(?<=\w[.!?])\s{1,4}(?=\S)")
 _NONE = compiled(
     r"(?:the|an?|wheels?|from|one|some|it|this|pip|uv|torch(?:vision|audio)?|ninja|"
-    r"packaging|setuptools|cuda|cmake|file|git|https?|.{0,60}-txt)"
+    r"packaging|setuptools|cuda|cmake|file|git|https?|requirements|.{0,60}-txt)"
 )
 
 

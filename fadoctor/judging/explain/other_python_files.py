@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.explain.companions import PYTORCH_INDEXES
 from fadoctor.model.fix import Step, StepKind
+from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TORCH, XFORMERS
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -17,6 +19,11 @@ FILE = compiled(
 )
 _REFUSED = "not a supported wheel"
 _ADDRESS = compiled(r"https://[\w./%+~-]{10,300}\.whl")
+# xformers-0.0.22.post4+cu118-cp38-cp38-win_amd64.whl: the label is that of an index
+_OF_INDEX = compiled(
+    rf"(?P<name>{'|'.join((TORCH, *BESIDE_TORCH, *PACKAGES[XFORMERS]))})"
+    r"-(?P<release>\d[\w.]{1,30})(?:\+|%2B)(?P<build>cu\d{2,3}|cpu)-"
+)
 # pip install -r requirements.txt
 _OF_LIST = compiled(r"-r requirements\.txt")
 # A Python that no other one can replace: that of a packed program.
@@ -36,11 +43,13 @@ def of_another_python(lines: Sequence[str], own: str, platform: str) -> list[Ste
         if _REFUSED in line
         for each in FILE.finditer(line)
     }
-    tags = {tag for _, tag in found}
+    tags, files = {tag for _, tag in found}, sorted(file for file, _ in found)
     if len(tags) != 1:
-        return []
-    tag, files = tags.pop(), sorted(file for file, _ in found)
-    if tag == own or not all(platform in file for file in files):
+        return _from_its_index(files)
+    tag = tags.pop()
+    if not all(platform in file for file in files):
+        return _from_its_index(files)
+    if tag == own:
         return []
     which = "these files are" if len(files) > 1 else "this file is"
     says = f"The name says {tag}: {which} for Python {dotted(tag)} alone."
@@ -71,6 +80,24 @@ def _same_file(says: str, file: str, tag: str, own: str) -> list[Step]:
     name = file.replace(f"-{tag}-{tag}-", f"-{own}-{own}-")
     where = f"Take {name} from the same page: the program's own Python is {dotted(own)}, and stays."
     return [Step(StepKind.ADVICE, f"{says} {where}"), Step(StepKind.SYSTEM, f"pip install {name}")]
+
+
+def _from_its_index(files: Sequence[str]) -> list[Step]:
+    """Return how pip itself chooses the file of a release that PyTorch's index has."""
+    wanted = {
+        (each["name"], each["release"], each["build"])
+        for file in files
+        if (each := _OF_INDEX.match(file)) is not None
+    }
+    if len(wanted) != 1 or not all(map(_OF_INDEX.match, files)):
+        return []
+    name, release, build = wanted.pop()
+    text = f"pip install {name}=={release} --index-url {PYTORCH_INDEXES}{build}"
+    says = (
+        "pip then takes the file for this Python and this system itself, and the torch that it "
+        "needs. If it finds none, that release has none for this Python."
+    )
+    return [Step(StepKind.SYSTEM, text), Step(StepKind.ADVICE, says)]
 
 
 def _address(lines: Sequence[str], file: str) -> str:

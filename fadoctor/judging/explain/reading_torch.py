@@ -27,6 +27,8 @@ _LINUX, _WINDOWS = "linux_x86_64", "win_amd64"
 _FLASH = PACKAGES[FLASH_ATTN][0]
 _KEYS = ("torch", "cuda", "python")
 _LEAST = compiled(r">=2\.(?P<minor>\d{1,2})")
+READS = "It reads torch's version and CUDA, and installs the file for them."
+WITHOUT_SAGE = "To do without it, choose sdpa as the attention of the program or node."
 _READS_FLASH = (
     "It reads torch's version, CUDA and ABI, and installs flash-attn's own wheel for them and this "
     "Python. Nothing is compiled. Run it with the Python that runs the program."
@@ -243,6 +245,14 @@ def release_command(rows: Iterable[Mapping[str, object]]) -> str:
         "r or sys.exit('torch ' + v('torch') + ' is too old'); "
         "s.call([sys.executable, '-m', 'pip', 'install'] + r.split())\""
     )
+
+
+def triton_for_sage(tables: Mapping[str, Table]) -> Step:
+    """Return what is to be installed on Windows beside sageattention, which imports it."""
+    rows = tables["triton-windows-for-torch"].rows
+    bounds = next(str(row["bounds"]) for row in rows if row.get("bounds"))
+    says = f"It imports triton. If that is missing in the same Python, install there {bounds}."
+    return Step(StepKind.ADVICE, f"{says} {WITHOUT_SAGE}")
 
 
 def reading_command(rows: Sequence[Mapping[str, object]]) -> str:

@@ -47,10 +47,10 @@ _ASKS, _SILENT = "uninstall", "-y"
 """A cell of a notebook cannot answer what pip asks, nor can the build of an image."""
 _UNINSTALLS = compiled(r"(?<!uv )\b(pip3? uninstall )(?!-y\b)")
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
-_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<!run )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
 # python -c "import torch" | python3 -m pip show torch
 _PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
-_MODULE = " -m pip"
+_MODULE, _OF_A_RUNNER = " -m pip", " run pip"
 # uv's environments have no pip of their own: a command that starts it there starts uv instead
 _STARTS_PIP = compiled(r"\[sys\.executable, '-m', 'pip', 'install'")
 _STARTS_UV = "['uv', 'pip', 'install', '--python', sys.executable"
@@ -140,6 +140,8 @@ class Situation(msgspec.Struct, frozen=True):
             return "!python "
         if self.python:
             return f"{self.python} "
+        if self.pip.endswith(_OF_A_RUNNER):
+            return f"{self.pip.removesuffix('pip')}python "
         return f"{self.pip.removesuffix(_MODULE)} " if self.pip.endswith(_MODULE) else ""
 
     def _renamed(self, name: str) -> str:

@@ -107,6 +107,11 @@ class Vendor:
         questions = tables["questions"].rows if "questions" in tables else ()
         self._question = next((each for each in questions if each["about"] == "vendor"), None)
 
+    @property
+    def may_be_nvidia(self) -> bool:
+        """Return whether the GPU is one of NVIDIA, or nothing speaks for another vendor's."""
+        return self.name == NVIDIA or not (self.name or self._asks)
+
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
         return suits(fix, self._foreign) and not installs(fix, self._of_others)

@@ -54,7 +54,6 @@ _LINES = 6
 
 _FEW = 2
 """So many commands are shown beside each other where one could read torch itself."""
-_READS = "It reads torch's version and CUDA, and installs the file for them."
 
 NAMED_FILE = "named-file"
 """What a rule says of a fix that is about whichever file the text names."""
@@ -227,12 +226,13 @@ class WheelFiles:
         if not said:
             return []
         windows = self._platform == _WINDOWS
-        linux = f"On Linux: {_FROM_SOURCE}. {compiles}"
+        linux = f"On Linux: {_FROM_SOURCE}. {compiles} {reads.WITHOUT_SAGE}"
         command = reads.reading_command(rows) if len(rows) > _FEW else ""
+        needs = reads.triton_for_sage(self._matrix.tables)
         if command and windows:
-            return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, _READS)]
+            return [Step(StepKind.SYSTEM, command), Step(StepKind.ADVICE, reads.READS), needs]
         if command:
-            says = f"On Windows run the next line. {_READS}"
+            says = f"On Windows run the next line. {reads.READS}"
             return [
                 Step(StepKind.ADVICE, says),
                 Step(StepKind.SYSTEM, command),

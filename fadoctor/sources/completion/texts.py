@@ -45,12 +45,15 @@ _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embe
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
                   "DLL ", "window 1", "ershell", "erShell", "ask manager", "ask Manager",
                   "Visual", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
-# WSL is Linux: of a text that speaks of it, only paths and files are signs of Windows.
+# WSL is Linux, and so is a shell whose prompt or temporary folder a text shows: of such a text only
+# paths and files are signs of Windows. ada@box:~/work$ pip install x | /tmp/pip-install-0a1b/
 # - [ ] Windows: a box of an issue form that is not checked
 _UNCHECKED = compiled(r"[ \t]{0,8}[-*] \[ ?\]")
 # You're on Linux (`x`), but `torch` (v2.7.0) only has wheels for the following platforms: `y`, `z`
 _SERVED = compiled(r"only has wheels for\s{1,12}the following platforms?:[^;\n]{0,400}")
-_WSL = compiled(r"\bWSL ?2?\b")
+_LINUX = compiled(
+    r"\bWSL ?2?\b|@[\w.-]{1,60}:[~/][^\n$#]{0,80}\$ |/tmp/pip-(?:install|build-env)-\w"
+)
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 _OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
 # GB200, GH200: of small letters
@@ -340,7 +343,7 @@ def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 
 def _names_windows(text: str) -> bool:
     is_marked = any(mark in text for mark in _WINDOWS_MARKS)
-    words = _SURELY_WINDOWS if _WSL.search(text) else _WINDOWS
+    words = _SURELY_WINDOWS if _LINUX.search(text) else _WINDOWS
     return bool(_DRIVE.search(text) or (is_marked and words.search(text)))
 
 

@@ -46,3 +46,17 @@ def test_no_index_of_another_release_is_named(knowledge: Knowledge) -> None:
 def test_a_gpu_that_needs_the_release_gets_another_python_first(knowledge: Knowledge) -> None:
     steps = _steps(knowledge, LOG.format("RTX 5070", "3.8.10"))
     assert steps.startswith("torch 2.8.0 has no file for Python 3.8")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("Driver Version: 470.86  CUDA Version: 11.4", "whl/cu118"),
+        ("Driver Version: 552.22  CUDA Version: 12.4", "whl/cu12"),
+    ],
+)
+def test_the_index_is_one_that_the_driver_runs(
+    knowledge: Knowledge, line: str, wanted: str
+) -> None:
+    steps = _steps(knowledge, f"{line}\n{LOG.format('RTX 3060', '3.10.4')}")
+    assert wanted in steps
