@@ -1,0 +1,104 @@
+"""Which torch a project asks for, and where it comes from, each said in its own place."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from fadoctor.model.plan import Edit
+from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.resolution.requirement_line import changed_line
+from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
+from fadoctor.sources.manifests.pyproject import KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.place import Place
+    from fadoctor.sources.manifests.planned import Manifest
+    from fadoctor.sources.manifests.source import Source
+
+
+class Routes:
+    """The projects of which a plan changes the torch, as long as its lines are made."""
+
+    def __init__(self, environment: Environment, *, whole: bool) -> None:
+        """Take where all is installed; `whole`: each release is named exactly."""
+        self.environment, self.whole = environment, whole
+        self._projects: dict[str, tuple[TorchSources, Manifest] | None] = {}
+        self._routed: dict[str, tuple[str, list[Edit]]] = {}
+
+    def take(
+        self,
+        file: tuple[Source, Manifest],
+        lines: list[str],
+        at: tuple[Place, int],
+        change: tuple[str, str, str],
+        moved: Callable[[Place, int], None],
+    ) -> bool:
+        """Ask for a release of torch in a project that names indexes for packages.
+
+        Return whether that is one, and the package does not come from PyPI. `at`: where it is
+        asked for, and in which column that is now.
+        """
+        place, column = at
+        name, wanted, index = change
+        if name not in ROUTED or not index or "@" in wanted or place.file != file[0].name:
+            return False
+        project = self._project(file)
+        if project is None:
+            return False
+        sources, manifest = project
+        public = wanted.partition("+")[0]
+        old = lines[place.line - 1]
+        asked = next((r.specifier for r in manifest.requirements if r.place == place), "")
+        is_open = not self.whole and "+" not in asked and accepts(asked, public.partition("==")[2])
+        new = old if is_open else changed_line(old, column, name, public, KIND)
+        if new is None and not sources.version(place, public.partition("==")[2]):
+            return False
+        lines[place.line - 1] = new or old
+        _, told = self._routed.setdefault(place.file, (index, []))
+        told.append(
+            Edit(
+                place.file, text=f"{place}: {name} comes from {index}: name that index there for it"
+            )
+        )
+        moved(place, len(new or old) - len(old))
+        return True
+
+    def _project(self, file: tuple[Source, Manifest]) -> tuple[TorchSources, Manifest] | None:
+        source, manifest = file
+        if source.name not in self._projects:
+            form = form_of(source, manifest.kind)
+            names = [each.name for each in manifest.requirements if not each.url]
+            found = TorchSources(*form, self.environment, names) if form is not None else None
+            self._projects[source.name] = (found, manifest) if found is not None else None
+        return self._projects[source.name]
+
+    def put(self, texts: Mapping[str, list[str]]) -> list[Edit]:
+        """Name the indexes in the files; return what is left to hands."""
+        left = []
+        for name, (index, told) in self._routed.items():
+            project = self._projects[name]
+            if project is None or not project[0].route(texts[name], index):
+                left += told
+        return left
+
+    def locked(self, edits: list[Edit]) -> list[Edit]:
+        """Return edits where poetry writes its lock by what its project says."""
+        folders = {
+            PurePath(name).parent
+            for name in self._routed
+            if (project := self._projects[name]) is not None and project[0].form.tool == POETRY.tool
+        }
+        found = []
+        for each in edits:
+            is_lock = each.command[:3] == _ADD and PurePath(each.file).parent in folders
+            routed = is_lock and each.command[-1].partition("==")[0] in ROUTED
+            command = ("poetry", "lock") if routed else each.command
+            found.append(Edit(each.file, command=command, text=each.text) if routed else each)
+        return found
+
+
+_ADD = ("poetry", "add", "--lock")
