@@ -71,7 +71,7 @@ class Routes:
         source, manifest = file
         if source.name not in self._projects:
             form = form_of(source, manifest.kind)
-            names = [each.name for each in manifest.requirements if not each.url]
+            names = [each.name for each in manifest.requirements]
             found = TorchSources(*form, self.environment, names) if form is not None else None
             self._projects[source.name] = (found, manifest) if found is not None else None
         return self._projects[source.name]

@@ -142,8 +142,7 @@ class TorchSources:
             at = (node.line, node.column)
             if self.form.tool == POETRY.tool and at == (place.line, place.column):
                 self._versions[at] = version
-                if node is not each.node:
-                    self.edits.text(node, version)
+                self.edits.text(node, version)
                 return isinstance(node.value, str)
         return False
 
@@ -335,6 +334,7 @@ class TorchSources:
                     version = self._versions.get(at, each.node.value)
                     table = f'{{ version = "{version}", source = "{index}" }}'
                     quote = self._quote(each.node)
+                    self.edits.texts.pop((each.node.line, each.node.column + 1), None)
                     self.edits.texts[at] = (f"{quote}{each.node.value}{quote}", table)
                 else:
                     self.edits.texts[each.node.line, each.node.column] = (
