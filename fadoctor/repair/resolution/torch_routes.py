@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.resolution.requirement_line import changed_line
@@ -28,6 +33,13 @@ class Routes:
         self.environment, self.whole = environment, whole
         self._projects: dict[str, tuple[TorchSources, Manifest] | None] = {}
         self._routed: dict[str, tuple[str, list[Edit]]] = {}
+        self._torch: dict[str, tuple[str, int]] = {}
+        """File -> the release of torch that comes, and the line that asks for it."""
+
+    @property
+    def matrix(self) -> Matrix:
+        """The tables."""
+        return Matrix(load_knowledge().tables)
 
     def take(
         self,
@@ -58,6 +70,8 @@ class Routes:
         if new is None and not sources.version(place, public.partition("==")[2]):
             return False
         lines[place.line - 1] = new or old
+        if name == TORCH:
+            self._torch[place.file] = (public.partition("==")[2], place.line)
         _, told = self._routed.setdefault(place.file, (index, []))
         told.append(
             Edit(
@@ -81,9 +95,40 @@ class Routes:
         left = []
         for name, (index, told) in self._routed.items():
             project = self._projects[name]
-            if project is None or not project[0].route(texts[name], index):
+            lines = list(texts[name])
+            triton = self._with_triton(name, index, lines)
+            if project is None or not project[0].route(lines, index, *filter(None, [triton])):
                 left += told
+                continue
+            texts[name][:] = lines
+            if triton == "":
+                of_its_own = f"{name}: torch for ROCm requires a triton that {index} alone has"
+                left.append(Edit(name, text=f"{of_its_own}: name it there, too"))
         return left
+
+    def _with_triton(self, name: str, index: str, lines: list[str]) -> str | None:
+        """Name what a torch for ROCm requires from its own index, which serves what is named alone.
+
+        Return its name; None where there is none, "" where it could not be named.
+        """
+        label = index.rstrip("/").rpartition("/")[2]
+        version, at = self._torch.get(name, ("", 0))
+        if not label.startswith("rocm") or not version:
+            return None
+        project = self._projects[name]
+        there = {each.name for each in project[1].requirements} if project is not None else set()
+        row = ("torch-rocm-index", {"version": Known(version, "asked")})
+        found = fact_text(self.matrix.find(*row).cell(TRITON), "")
+        if not found or found in there:
+            return found
+        line = lines[at - 1]
+        alone = _ALONE.fullmatch(line)
+        if alone is None:
+            return ""
+        other = "'" if alone[2] == '"' else '"'
+        asked = f"{found}; sys_platform == {other}linux{other}"
+        lines[at - 1] = f"{line}\n{alone[1]}{alone[2]}{asked}{alone[2]},{alone[3]}"
+        return found
 
     def locked(self, edits: list[Edit]) -> list[Edit]:
         """Return edits where poetry writes its lock by what its project says."""
@@ -102,3 +147,5 @@ class Routes:
 
 
 _ADD = ("poetry", "add", "--lock")
+# a requirement on a line of its own
+_ALONE = re.compile(r"([ \t#]{0,40})([\"'])[^\"']{1,300}\2,(\r?)")

@@ -146,8 +146,12 @@ class TorchSources:
                 return isinstance(node.value, str)
         return False
 
-    def route(self, lines: list[str], index: str) -> bool:
-        """Let torch and what is published with it come from an index; say whether that was done."""
+    def route(self, lines: list[str], index: str, *also: str) -> bool:
+        """Let torch and what is published with it come from an index; say whether that was done.
+
+        `also`: what else comes from there.
+        """
+        self.names += also
         label = _label(index)
         if not label or self._is_set_elsewhere():
             return False

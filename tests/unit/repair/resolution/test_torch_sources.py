@@ -188,3 +188,21 @@ def test_what_cannot_be_decided_is_left_to_hands(tmp_path: Path, sources: str) -
     found = written(tmp_path, text, install(WHL + "cu128", "torch==2.8.0+cu128"))
     assert not found.rewrites
     assert [each.text.endswith("name that index there for it") for each in found.edits] == [True]
+
+
+def test_the_triton_of_a_torch_for_rocm_is_named_as_well(tmp_path: Path) -> None:
+    """uv takes from such an index only what a project itself asks for."""
+    text = PROJECT.replace("~=2.8.0", ">=2.5") + "[tool.uv]\npackage = false\n"
+    step = install(WHL + "rocm6.4", "torch==2.9.1+rocm6.4")
+    found = written(tmp_path, text, step)
+    project = tomllib.loads(found.rewrites[0].text)
+    triton = "pytorch-triton-rocm"
+    assert f"{triton}; sys_platform == 'linux'" in project["project"]["dependencies"]
+    sources = project["tool"]["uv"]["sources"]
+    assert sources[triton] == sources["torch"] == sources["torchvision"]
+
+
+def test_a_triton_that_no_table_names_is_told(tmp_path: Path) -> None:
+    text = PROJECT.replace("~=2.8.0", ">=2.5") + "[tool.uv]\npackage = false\n"
+    found = written(tmp_path, text, install(WHL + "rocm7.14", "torch==2.14.1+rocm7.14"))
+    assert "requires a triton that" in found.edits[-1].text
