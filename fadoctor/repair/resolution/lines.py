@@ -14,7 +14,7 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.over_image import OverImage
-from fadoctor.repair.resolution.poetry_lines import by_poetry
+from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     changed_line,
@@ -137,7 +137,7 @@ def _lines_of(
             build = environment.builds.get(name, "")
             told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or told is None]
-    edits = [*routes.locked(edits), *routes.put(texts)]
+    edits = [*routes.locked(in_one_command(edits)), *routes.put(texts)]
     for name, lines in texts.items():
         still_asked(lines, files[name].source.text.split("\n"))
     edits += _unnamed(unnamed, over, files, texts)

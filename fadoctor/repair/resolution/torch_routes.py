@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
+from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
@@ -56,13 +57,16 @@ class Routes:
         """
         place, column = at
         name, wanted, index = change
-        if name not in ROUTED or not index or "@" in wanted or place.file != file[0].name:
-            return False
-        project = self._project(file)
+        is_routed = name in ROUTED and bool(wanted) and "@" not in wanted
+        project = self._project(file) if is_routed and place.file == file[0].name else None
         if project is None:
             return False
         sources, manifest = project
         public = wanted.partition("+")[0]
+        index = index or self._routed.get(place.file, ("", []))[0]
+        index = index or self._of_same_cuda(sources, name, public.partition("==")[2])
+        if not index:
+            return False
         old = lines[place.line - 1]
         asked = next((r.specifier for r in manifest.requirements if r.place == place), "")
         is_open = not self.whole and "+" not in asked and accepts(asked, public.partition("==")[2])
@@ -80,6 +84,19 @@ class Routes:
         )
         moved(place, len(new or old) - len(old))
         return True
+
+    def _of_same_cuda(self, sources: TorchSources, name: str, version: str) -> str:
+        """Return the index with the same build as PyPI's, where torch comes from an index now.
+
+        It stays there: what is published with it comes from there, too.
+        """
+        if name != TORCH or not sources.has_index(TORCH):
+            return ""
+        platform = fact_text(self.environment.fact("host.platform"), "")
+        indexes = Indexes(self.matrix)
+        cuda = indexes.cuda_of(PYPI, version, platform) or ""
+        build = f"cu{cuda.replace('.', '')}"
+        return indexes.of(build) if indexes.has(build, version, platform) else ""
 
     def _project(self, file: tuple[Source, Manifest]) -> tuple[TorchSources, Manifest] | None:
         source, manifest = file

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.repair.resolution.toml_edits import Edits
 from fadoctor.sources.manifests.markers import Markers
 from fadoctor.sources.manifests.pyproject import KIND
 from fadoctor.sources.manifests.script import KIND as SCRIPT
@@ -67,36 +68,6 @@ class _Entry(NamedTuple):
     """The name of an index, where it comes from one."""
     holds: bool | None
     """Whether it counts here; None where that is not known."""
-
-
-class Edits:
-    """Changes of single texts in the lines of one file, which keep their numbers."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self.texts: dict[tuple[int, int], tuple[str, str]] = {}
-        """Line and column -> the text that is there, and the one to come."""
-        self.below: dict[int, list[str]] = {}
-        """Line -> what comes below it, 0 at the top."""
-
-    def put(self, lines: list[str]) -> bool:
-        """Change the lines; say whether all of them were as they were read."""
-        new = list(lines)
-        for (number, column), (old, text) in sorted(self.texts.items(), reverse=True):
-            line = new[number - 1]
-            if not line.startswith(old, column - 1):
-                return False
-            new[number - 1] = line[: column - 1] + text + line[column - 1 + len(old) :]
-        for number, more in self.below.items():
-            line = new[number - 1]
-            end = "\r" if line.endswith("\r") else ""
-            new[number - 1] = "\n".join((line, *(each + end for each in more)))
-        lines[:] = new
-        return True
-
-    def text(self, node: Node, text: str) -> None:
-        """Put another text into a node that is a text in quotes."""
-        self.texts[node.line, node.column + 1] = (str(node.value), text)
 
 
 def form_of(source: Source, kind: str) -> tuple[ManifestTree, Form] | None:
@@ -172,6 +143,13 @@ class TorchSources:
         if new and missing and not self._add(missing, active.get(TORCH), new):
             return False
         return self.edits.put(lines)
+
+    def has_index(self, package: str) -> bool:
+        """Return whether an index is named for a package that counts here."""
+        return any(
+            each.package == package and each.holds and each.reference is not None
+            for each in self.entries
+        )
 
     def _is_set_elsewhere(self) -> bool:
         """Return whether other settings of uv name the build of torch."""

@@ -206,3 +206,15 @@ def test_a_triton_that_no_table_names_is_told(tmp_path: Path) -> None:
     text = PROJECT.replace("~=2.8.0", ">=2.5") + "[tool.uv]\npackage = false\n"
     found = written(tmp_path, text, install(WHL + "rocm7.14", "torch==2.14.1+rocm7.14"))
     assert "requires a triton that" in found.edits[-1].text
+
+
+def test_a_build_of_pypi_comes_from_the_index_that_has_it(tmp_path: Path) -> None:
+    """Regression: poetry took torch from PyPI, and its companions from another CUDA's source."""
+    source = f'[[tool.poetry.source]]\nname = "cu128"\nurl = "{WHL}cu128"\n{ALONE}'
+    there = '{ version = "==2.7.1+cu128", source = "cu128" }'
+    text = f'[tool.poetry]\nname = "a"\n[tool.poetry.dependencies]\ntorch = {there}\n{source}'
+    facts: dict[str, Fact] = {"host.platform": Known("linux_x86_64", "test")}
+    found = written(tmp_path, text, install("", "torch==2.7.1"), facts=facts)
+    poetry = tomllib.loads(found.rewrites[0].text)["tool"]["poetry"]
+    assert poetry["dependencies"]["torch"] == {"version": "2.7.1", "source": "cu126"}
+    assert [each["url"] for each in poetry["source"]] == [WHL + "cu126"]
