@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from fadoctor.model.plan import Alternative, Change, Conflict, Plan
 
+KEEPING = "a way that takes nothing back: "
+"""How a note begins that is read before the first step."""
+
 
 def change_text(change: Change) -> str:
     """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""

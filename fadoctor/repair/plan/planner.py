@@ -27,6 +27,7 @@ from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.hopes import hoping
 from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
+from fadoctor.repair.plan.keeping import keeping_notes
 from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.notes import is_advice_only, notes_of, unseen_notes
 from fadoctor.repair.plan.problem import Base, Problem, Session
@@ -248,6 +249,7 @@ class _Planning:
             alternatives=alternatives,
             wishes=describe(self.wishes),
             notes=(
+                *(self._keeping(solution) if explains else ()),
                 *notes_of(self.problem, solution, proof, unread=self.unread),
                 *(complaint_notes(self.complaints) if solution.changes else ()),
                 *unseen_notes(self.problem, actions, outcome, self.undecided),
@@ -256,6 +258,19 @@ class _Planning:
             rule_errors=self.broken_rules,
             windows=self.problem.environment.is_windows,
         )
+
+    def _keeping(self, solution: Solution) -> Iterable[str]:
+        """Return what keeps the releases that a solution takes back."""
+
+        def reach(environment: Environment) -> Environment | None:
+            before = foresee(environment, self.session.knowledge)
+            other = _Planning(before, self.session, self.question)
+            found = other.solved(QUICK_LIMIT, gives_up=True)
+            after = other.problem.post.after(other.problem.environment, found.changes)
+            is_proved = found.complete and prove(other.problem, after)[0].clean
+            return after if is_proved else None
+
+        return keeping_notes(self.problem, solution, self.base.verdicts, reach)
 
     def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:
         """Return what tells whether a fix of what is left holds on the facts as they will be."""

@@ -225,14 +225,17 @@ class Releases:
     def _built_like_torch(self, choice: Choice, environment: Environment) -> Choice:
         """Return the build of a release that goes with the build of torch.
 
-        Where nobody knows whether there is one, the index and the installer decide.
+        PyPI's own where one file is for several releases of torch: no source says which indexes
+        have it. Of others of which nobody knows the index and the installer decide.
         """
         build = text_of(environment, "torch.build")
         index = self.indexes.of(build)
         if not index:
             return choice
         version = choice.version
-        its = (build, self.published_with(choice.package, version))
+        if not (published := self.published_with(choice.package, version)):
+            return choice
+        its = (build, published)
         where = (*its, text_of(environment, "host.platform"))
         if self.indexes.has(*where) and not self.indexes.is_plain(*where):
             version = f"{version}+{build}"

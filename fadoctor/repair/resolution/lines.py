@@ -14,7 +14,7 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.over_image import OverImage
-from fadoctor.repair.resolution.poetry_lines import by_poetry
+from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     changed_line,
@@ -24,7 +24,9 @@ from fadoctor.repair.resolution.requirement_line import (
     is_index,
     still_asked,
 )
+from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.uv_locks import LOCK, together
+from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirements_txt import KIND
 from fadoctor.sources.manifests.source import Source, open_source
@@ -96,7 +98,7 @@ def _lines_of(
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
     over = OverImage()
-    columns = _Columns()
+    columns, routes = _Columns(), Routes(environment, whole=whole)
     for name, wanted, index in _wanted(plan):
         places = _lines_that_name(environment, name, files)
         is_brought = _is_brought(environment, name)
@@ -116,9 +118,12 @@ def _lines_of(
                 edits += _in_lock(place, file, (name, wanted), is_brought=is_brought)
                 continue
             lines = texts[place.file]
-            if over.take(lines[place.line - 1], file.kind, place, (wanted, index)):
+            change, column = (name, wanted, index), columns.of(place)
+            if over.take(lines[place.line - 1], file.kind, place, (wanted, index)) or routes.take(
+                (file.source, file.manifest), lines, (place, column), change, columns.moved
+            ):
                 continue
-            old, column = lines[place.line - 1], columns.of(place)
+            old = lines[place.line - 1]
             new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
                 by_hand = Edit(place.file, text=_by_hand(place, name, wanted, index))
@@ -132,6 +137,7 @@ def _lines_of(
             build = environment.builds.get(name, "")
             told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or told is None]
+    edits = [*routes.locked(in_one_command(edits)), *routes.put(texts)]
     for name, lines in texts.items():
         still_asked(lines, files[name].source.text.split("\n"))
     edits += _unnamed(unnamed, over, files, texts)
@@ -197,8 +203,18 @@ class _Columns:
 
 class _File(msgspec.Struct, frozen=True):
     source: Source
-    kind: str
-    is_locked: bool
+    manifest: Manifest
+    """What names it: itself, or a file that includes it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of file."""
+        return self.manifest.kind
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether it names every package there will be."""
+        return self.manifest.is_complete
 
 
 def _files(names: Iterable[str], fence: str) -> dict[str, _File]:
@@ -207,11 +223,9 @@ def _files(names: Iterable[str], fence: str) -> dict[str, _File]:
     for name in names:
         source = open_source(name, fence=fence)
         manifest = read_source(source)
-        found[source.name] = _File(source, manifest.kind, manifest.is_complete)
+        found[source.name] = _File(source, manifest)
         for place in {r.place.file for r in manifest.requirements} - found.keys():
-            found[place] = _File(
-                open_source(place, fence=fence), manifest.kind, manifest.is_complete
-            )
+            found[place] = _File(open_source(place, fence=fence), manifest)
     return found
 
 

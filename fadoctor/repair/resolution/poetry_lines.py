@@ -6,10 +6,12 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.plan import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fadoctor.model.place import Place
 
@@ -38,3 +40,25 @@ def by_poetry(lines: Sequence[str], place: Place, wanted: str, index: str) -> li
         Edit(place.file, command=named, text=first),
         Edit(place.file, command=asked, text=text),
     ]
+
+
+def in_one_command(edits: Iterable[Edit]) -> list[Edit]:
+    """Return edits with one command for what poetry is asked in the same way, and each one once.
+
+    Asked for one after the other, what still pins the old torch refuses the new one.
+    """
+    found: dict[object, Edit] = {}
+    for edit in edits:
+        is_added = edit.command[:2] == _ADD and "--lock" not in edit.command
+        asked = edit.command[:-1] if is_added else edit.command
+        key = (edit.file, asked) if asked else edit
+        before = found.get(key)
+        if before is None:
+            found[key] = edit
+        elif is_added:
+            command = (*before.command, edit.command[-1])
+            found[key] = msgspec.structs.replace(before, command=command)
+    return list(found.values())
+
+
+_ADD = ("poetry", "add")

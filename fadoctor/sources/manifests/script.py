@@ -39,10 +39,10 @@ def read(source: Source) -> Manifest:
 
     InputError where there is neither, or more than one block.
     """
-    if not any(row.rstrip() == _BEGIN for row in source.lines()):
+    if not has_block(source):
         nothing = f"has no block {_BEGIN} that says what it requires, and installs nothing"
         return read_machines(source, read_script_units(source), KIND, nothing)
-    tree = read_toml(msgspec.structs.replace(source, text=_block(source)))
+    tree = read_toml(msgspec.structs.replace(source, text=block_of(source)))
     draft = Draft(source, KIND)
     draft.requirements = [pep508(tree, item) for item in tree.items(tree.root, "dependencies")]
     python = tree.find(tree.root, "requires-python")
@@ -55,7 +55,12 @@ def read(source: Source) -> Manifest:
     return draft.manifest()
 
 
-def _block(source: Source) -> str:
+def has_block(source: Source) -> bool:
+    """Say whether a text has a block that says what it requires."""
+    return any(row.rstrip() == _BEGIN for row in source.lines())
+
+
+def block_of(source: Source) -> str:
     """Return the text of the block, with each character where it stands in the file."""
     lines = source.lines()
     if len(lines) > LINE_LIMIT:
