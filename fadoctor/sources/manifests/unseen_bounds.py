@@ -154,6 +154,11 @@ def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _is_newest(planned: Planned) -> bool:
+    """Return whether the files keep a package from no newer release."""
+    return _is_range(planned) and not has_end(planned.specifier)
+
+
 def _is_range(planned: Planned) -> bool:
     return not (planned.version or planned.url or planned.open)
 
@@ -185,11 +190,11 @@ class _Bounding:
         for name, planned in self.combined.packages.items():
             is_tabled = name in self.releases or package_of(name) in RELEASE_TABLES
             is_tabled = is_tabled or bool(declared(name, planned.version, self.matrix))
-            brought = self.matrix.find("may-bring", {"package": Known(name, "asked")}).cell(
-                "brings"
-            )
+            found = self.matrix.find("may-bring", {"package": Known(name, "asked")})
+            brought, any_torch = found.cell("brings"), found.cell("any_torch")
             is_apart = isinstance(brought, Absent | Known) and TORCH not in fact_words(brought)
-            if not (is_tabled or is_apart):
+            is_free = isinstance(any_torch, Known) and planned.is_sure and _is_newest(planned)
+            if not (is_tabled or is_apart or is_free):
                 yield name
 
     def how(self, name: str) -> str:
