@@ -59,6 +59,20 @@ def bounded_facts(
     return found
 
 
+def may_bound_others(
+    manifests: Iterable[Manifest], combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> tuple[str, ...]:
+    """Return what may keep others from their newest release in a way that no table says.
+
+    An image, or an environment that is there, may hold any release.
+    """
+    unseen = tuple(note for note in combined.notes if speaks_of_image(note))
+    who = _Bounding(combined, facts, matrix, _helper_releases(matrix))
+    names = dict.fromkeys((*who.names(), *_with_extras(manifests, who)))
+    pinned = {planned.name: planned.version for planned in _pinned(combined)}
+    return unseen or tuple(n for n in names if not declared(n, pinned.get(n, ""), matrix))
+
+
 def held_to_numpy_1(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> bool:
     """Return whether a release that the files pin takes NumPy 1 alone: no bound is missing."""
     return _Bounding(combined, facts, matrix, {}).holds_numpy()
