@@ -26,7 +26,6 @@ from fadoctor.repair.resolution.resolver_worlds import (
     newest_within,
     resolved_today,
 )
-
 from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def _open(
             and _is_about(each, package)
         )
 
-    for package, version in newest_of_open(resolver):
+    for package, version in newest_of_open(resolver, taken):
         found = wrong_with(package, version)
         if not found:
             continue

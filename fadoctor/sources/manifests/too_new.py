@@ -10,7 +10,6 @@ from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.contradicted import is_impossible
 from fadoctor.sources.manifests.planned_torch import is_conda
-from fadoctor.sources.targets.incompatible_pairs import BY_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,13 +17,12 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.combine import Combined, Planned
 
+_TABLE = "name-bounds"
 TOO_NEW, TOO_NEW_BELOW = "packages.too_new", "packages.too_new_below"
-_SOURCE = f"matrix {BY_NAMES}, and what the files pin"
+_SOURCE = f"matrix {_TABLE}, and what the files pin"
 
 
-def too_new_facts(
-    combined: Combined, others: Collection[str], matrix: Matrix
-) -> dict[str, Fact]:
+def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -> dict[str, Fact]:
     """Return what comes along newer than what is pinned can import, and below which it may be.
 
     Only of what no file names and has no facts of its own: rules judge the others. What is pinned
@@ -72,7 +70,7 @@ def _bounds(planned: Planned, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
         "package": Known(planned.name, "asked"),
         "version": Known(planned.version.partition("+")[0], "asked"),
     }
-    for row in matrix.find(BY_NAMES, keys).rows:
+    for row in matrix.find(_TABLE, keys).rows:
         fits = str(row["fits"])
         ends = [str(clause) for clause in parse_specifier(fits) or () if clause.operator == "<"]
         if ends:

@@ -9,6 +9,8 @@ from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
 from fadoctor.model.packages import NUMPY, RELEASE_TABLES, TORCH, package_of
+from fadoctor.sources.manifests.container_image import has_torch_alone
+from fadoctor.sources.manifests.contradicted import releases_asked
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
@@ -87,8 +89,9 @@ def brought(
     table of releases says so, or that are required in one release, and where nothing may be there
     before.
     """
-    is_open = _is_full(combined) or any(map(speaks_of_image, combined.notes))
-    if combined.is_complete or is_open:
+    is_full = _is_full(combined)
+    has_more = is_full and not has_torch_alone(_image_of(combined), matrix.tables)
+    if combined.is_complete or has_more or any(map(speaks_of_image, combined.notes)):
         return {}, {}
     releases = _helper_releases(matrix)
     who = _Bounding(combined, facts, matrix, releases)
@@ -100,7 +103,7 @@ def brought(
     ranges = _torch_ranges(combined, matrix)
     if TORCH not in combined.packages and ranges:
         found[TORCH] = ",".join(filter(None, (combined.bounds.get(TORCH, ""), *ranges)))
-    if NUMPY not in combined.packages and who.brings_numpy():
+    if NUMPY not in combined.packages and not is_full and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
     bounding = [name for name, each in combined.packages.items() if who.bounds_numpy(each)]
     fixed = _fixed_by_pins(combined, matrix)
@@ -117,6 +120,10 @@ def brought(
         for name, text in found.items()
         if others[name]
     }
+
+
+def _image_of(combined: Combined) -> str:
+    return combined.image.value if combined.image is not None else ""
 
 
 def _is_full(combined: Combined) -> bool:
@@ -280,8 +287,9 @@ class _Bounding:
         """Return whether a release that the files pin takes NumPy 1 alone, by the table."""
         for planned in self.combined.packages.values():
             held = (self._of_numpy(planned.name) or {}).get("holds")
-            allowed, version = parse_specifier(str(held or "")), parse_version(planned.version)
-            if held and version is not None and allowed is not None and allowed.contains(version):
+            allowed = parse_specifier(str(held)) if held else None
+            comes = releases_asked(planned, self.matrix) if allowed is not None else ()
+            if allowed is not None and comes and all(map(allowed.contains, comes)):
                 return True
         return False
 
