@@ -180,7 +180,6 @@ def test_a_minor_release_of_numpy_has_two_ends(
     ("text", "bound"),
     [
         ("axolotl==0.18.0\nan-unknown-package\n", "torch<=2.12.1,>=2.11.0"),
-        ("axolotl==0.18.0\ndeepspeed==0.17.0\n", "torch<=2.12.1,>=2.11.0"),
         (
             "axolotl==0.18.0\ndeepspeed\n",
             "",
