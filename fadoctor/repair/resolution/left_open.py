@@ -14,6 +14,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.model.plan import Action, ActionKind
+from fadoctor.model.plan_words import OPEN_NOTE
 from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.offers import offer
@@ -59,7 +60,7 @@ def open_notes(
     for package, found, bound in _open(environment, knowledge):
         if name_of(package) in written:
             yield (
-                f"an installer decides which {name_of(package)} comes: "
+                f"{OPEN_NOTE}{name_of(package)} comes: "
                 "only the newest that the line admits was judged"
             )
             continue
@@ -67,7 +68,7 @@ def open_notes(
         told = told or list(found)
         for each in told[:1] if bound else told:
             advice = f" Ask for {bound} to be sure" if bound else ""
-            yield f"an installer decides which {name_of(package)} comes. {each.message}{advice}"
+            yield f"{OPEN_NOTE}{name_of(package)} comes. {each.message}{advice}"
 
 
 def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:
