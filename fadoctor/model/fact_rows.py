@@ -107,6 +107,8 @@ packages.hidden_how    | list    | packages    | how these come first: PYTHONPAT
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
+packages.too_new       | mapping | derived     | packages that come along in a release whose names a pinned one cannot import -> which that is; Absent of what is installed
+packages.too_new_below | text    | derived     | below which releases these have to be: huggingface-hub<0.26.0; Absent where there are none
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none

@@ -13,6 +13,18 @@ KEEPING = "a way that takes nothing back: "
 """How a note begins that is read before the first step."""
 
 
+OPEN_NOTE = "an installer decides which "
+"""How a note begins that tells what is wrong with a release that an installer may take."""
+
+UNDECIDED_NOTE = " could not be decided: `fadoctor check` says why"
+"""How the note ends that counts the rules without an answer."""
+
+
+def leaves_open(plan: Plan) -> bool:
+    """Return whether a plan has a note on what an installer decides, and not the files."""
+    return any(note.startswith(OPEN_NOTE) for note in plan.notes)
+
+
 def change_text(change: Change) -> str:
     """Return a change in words: ``torch 2.6.0 -> 2.8.0``."""
     match change.before, change.after:

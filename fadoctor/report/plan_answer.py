@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind, PlanOutcome
-from fadoctor.model.plan_words import change_text
+from fadoctor.model.plan_words import UNDECIDED_NOTE, change_text, leaves_open
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
@@ -17,8 +17,10 @@ _VARIABLES = (ActionKind.SET, ActionKind.UNSET)
 
 _NOTHING = "Nothing to repair"
 _NOTHING_KNOWN = "No known problem needs repair"
+_NOTHING_NAMED = "No known problem needs repair in what the files decide"
 _HOPELESS = "No known release helps"
 _CLEAN = "Afterwards no problem remains"
+_NONE_FOUND = "Afterwards no rule that could be decided finds a problem"
 _NOT_KNOWN = "Afterwards no known problem remains"
 _NO_ERROR = "Afterwards no rule finds an error"
 _NO_ERROR_NOW = "No rule finds an error"
@@ -33,6 +35,8 @@ _EACH = "all were checked against the simulated result."
 _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
+    _NOTHING_NAMED: ". What an installer decides is noted below.",
+    _NONE_FOUND: ". What stays open is noted below.",
     _LOSES: f", as listed below. No rule finds an error: {_EACH}",
     _SETTINGS: ", as listed below.",
     _STILL_WRONG: ", as listed below.",
@@ -68,7 +72,8 @@ def _said(plan: Plan) -> str:
     """Return what the plan comes to, without what is listed."""
     match plan.outcome:
         case PlanOutcome.NOTHING:
-            return _NOTHING_KNOWN if plan.notes else _NOTHING
+            known = _NOTHING_NAMED if leaves_open(plan) else _NOTHING_KNOWN
+            return known if plan.notes else _NOTHING
         case PlanOutcome.IMPOSSIBLE:
             return _HOPELESS
         case PlanOutcome.PARTIAL:
@@ -82,7 +87,10 @@ def _said_of_repair(plan: Plan) -> str:
         return _LOSES
     if any(not action.is_step for action in plan.actions):
         return _NO_ERROR
-    return _NOT_KNOWN if plan.proof.unknown else _CLEAN
+    if plan.proof.unknown:
+        return _NOT_KNOWN
+    is_noted = leaves_open(plan) or any(note.endswith(UNDECIDED_NOTE) for note in plan.notes)
+    return _NONE_FOUND if is_noted else _CLEAN
 
 
 def _said_of_part(plan: Plan) -> str:

@@ -15,9 +15,10 @@ from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
+from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.choice import Choice
@@ -57,6 +58,11 @@ class Company:
         )
         found.moving = frozenset(names)
         return found
+
+    @property
+    def _moved(self) -> set[str]:
+        """What comes along in another release, or will be another."""
+        return {*self._followed, *self.moving}
 
     @property
     def _followed(self) -> set[str]:
@@ -136,8 +142,22 @@ class Company:
         stays = {name: version for name, version in there.items() if name not in moving}
         taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
         months = self.problem.session.months
-        timely = months.of_their_time(taken, [(asker, version) for asker, version, _ in asking])
+        askers = [(asker, version) for asker, version, _ in asking]
+        timely = months.of_their_time(taken, askers or self._in_use(distribution, there))
         return self._nearest_first(distribution, timely)
+
+    def _in_use(self, distribution: str, there: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+        """Return what stays beside a release of an installed package that nothing asks for.
+
+        Its neighbours call it in the way of their time, whatever their metadata say.
+        """
+        before = self.problem.environment
+        # a text that lists some of it names no more
+        listed = fact_mapping(before.fact("packages.installed")) or fact_mapping(before.fact(NAMED))
+        if distribution not in listed:
+            return ()
+        stays = {name: v for name, v in listed.items() if name not in self._moved}
+        return [(name, v) for name, v in {**stays, **there}.items() if name != distribution]
 
     def _nearest_first(self, distribution: str, releases: list[Choice]) -> list[Choice]:
         """Return releases of the major version that is installed before all others.

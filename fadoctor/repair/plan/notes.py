@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH
 from fadoctor.model.plan import PlanOutcome
+from fadoctor.model.plan_words import UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.domain import is_of_another_vendor
 from fadoctor.repair.plan.refusals import instead_notes
@@ -113,4 +114,4 @@ def unseen_notes(
         )
     if undecided:
         rules = "1 rule" if undecided == 1 else f"{undecided} rules"
-        yield f"{rules} could not be decided: `fadoctor check` says why"
+        yield f"{rules}{UNDECIDED_NOTE}"

@@ -11,7 +11,7 @@ from fadoctor.judging.engine.judge import order_of
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.environment import UNCHECKED
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
@@ -21,6 +21,7 @@ from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
 from fadoctor.repair.resolution.sources_alone import compiled_here
 from fadoctor.repair.resolution.wording import PlanWording
+from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW
 from fadoctor.sources.manifests.unseen_bounds import has_end
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def foresee_planned(
 
 def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
     """Return the environment that a plan for manifests starts from: as it comes today."""
-    return settled(labelled(come_today(environment, _matrix(environment, knowledge))))
+    there = settled(labelled(come_today(environment, _matrix(environment, knowledge))))
+    told = {n: f for n, f in there.facts.items() if n not in (TOO_NEW, TOO_NEW_BELOW)}
+    none: dict[str, Fact] = dict.fromkeys((TOO_NEW, TOO_NEW_BELOW), Absent("lines bound it"))
+    return msgspec.structs.replace(there, facts=told | none)
 
 
 def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:

@@ -12,8 +12,9 @@ from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import NUMPY
+from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.model.plan import Action, ActionKind
+from fadoctor.model.plan_words import OPEN_NOTE
 from fadoctor.repair.plan.compiled import ASSUMED
 from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.offers import offer
@@ -26,6 +27,7 @@ from fadoctor.repair.resolution.resolver_worlds import (
     newest_within,
     resolved_today,
 )
+from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -58,7 +60,7 @@ def open_notes(
     for package, found, bound in _open(environment, knowledge):
         if name_of(package) in written:
             yield (
-                f"an installer decides which {name_of(package)} comes: "
+                f"{OPEN_NOTE}{name_of(package)} comes: "
                 "only the newest that the line admits was judged"
             )
             continue
@@ -66,7 +68,7 @@ def open_notes(
         told = told or list(found)
         for each in told[:1] if bound else told:
             advice = f" Ask for {bound} to be sure" if bound else ""
-            yield f"an installer decides which {name_of(package)} comes. {each.message}{advice}"
+            yield f"{OPEN_NOTE}{name_of(package)} comes. {each.message}{advice}"
 
 
 def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:
@@ -74,6 +76,7 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
 
     Bounds alone: whatever else bounds the package may refuse an exact release.
     """
+    yield from _too_new(environment, knowledge)
     for package, found, bound in _open(environment, knowledge):
         name = name_of(package)
         # no release of NumPy's next generation helps an old torch, whoever bounds it
@@ -113,11 +116,22 @@ def with_open_bounds(
     return bounded, frozenset(each.name for each in bounds)
 
 
+def _too_new(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:
+    """Yield the bounds of what comes along, has no facts of its own, and is too new for a pin."""
+    bounds = bounds_of(environment.facts.get(TOO_NEW_BELOW))
+    if not bounds:
+        return
+    every = foresee(environment, knowledge, predicts=False).assessment.findings
+    found = tuple(f for f in every if any(each.fact == TOO_NEW for each in f.evidence))
+    for name, bound in bounds.items() if found else ():
+        yield OpenBound(name, name + bound, found)
+
+
 def _open(
     environment: Environment, knowledge: Knowledge
 ) -> Iterator[tuple[str, tuple[Finding, ...], str]]:
     """Yield packages, what is wrong with the newest of each, and the bound that ends all of it."""
-    if not environment.bounded:
+    if not any(map(package_of, environment.bounded)):
         return
     resolver, taken = resolved_today(environment, Matrix(load_apart(knowledge.tables)))
     known = settled(labelled(resolver.world(taken)))
@@ -134,7 +148,7 @@ def _open(
             and _is_about(each, package)
         )
 
-    for package, version in newest_of_open(resolver):
+    for package, version in newest_of_open(resolver, taken):
         found = wrong_with(package, version)
         if not found:
             continue

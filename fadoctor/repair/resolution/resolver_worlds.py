@@ -19,7 +19,7 @@ from fadoctor.repair.resolution.versions import Versions, package_of
 from fadoctor.sources.manifests.unseen_bounds import has_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.rule import Knowledge
@@ -87,11 +87,15 @@ def resolved_today(environment: Environment, matrix: Matrix) -> tuple[Resolver, 
     return resolver, _taken(resolver)[0]
 
 
-def newest_of_open(resolver: Resolver) -> Iterator[tuple[str, str]]:
-    """Yield the newest release that files admit of what something else may bound."""
+def newest_of_open(resolver: Resolver, taken: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the newest release that files admit of what something else may bound.
+
+    None that an installer keeps away from what it takes beside it, where another one is there.
+    """
     for package, specifier in package_of(resolver.environment.bounded).items():
         listed = resolver.versions.of(package, specifier)
-        fitting = [version for version in listed if not resolver.is_kept_out(package, version)]
+        able = [version for version in listed if not resolver.is_kept_out(package, version)]
+        fitting = [v for v in able if not resolver.quarrels(package, v, taken)] or able
         newest = max(fitting or listed, key=version_key, default="")
         if newest:
             yield package, newest

@@ -14,6 +14,7 @@ from fadoctor.sources.manifests.planned import Requirement, Setting
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fadoctor.knowledge.matrix.query import Row
     from fadoctor.model.place import Place
     from fadoctor.model.rule import Table
 
@@ -42,23 +43,36 @@ class ImageContents(msgspec.Struct, frozen=True):
 
 def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
     """Return what the reference of an image says, nothing where no row speaks of it."""
+    row, said = _row_of(reference, tables)
+    if row is None:
+        return ImageContents()
+    cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
+    nvcc = row.get("nvcc")
+    has_nvcc = nvcc if isinstance(nvcc, bool) else None
+    if row.get("beside_torch") is True:
+        said |= _beside(said.get(TORCH, ""), tables)
+    return msgspec.structs.replace(_said(cells | said, place, tables), has_nvcc=has_nvcc)
+
+
+def has_torch_alone(reference: str, tables: Mapping[str, Table]) -> bool:
+    """Return whether an image is one of torch, and of nothing that requires torch in its turn."""
+    row, _ = _row_of(reference, tables)
+    return row is not None and row.get("beside_torch") is True
+
+
+def _row_of(reference: str, tables: Mapping[str, Table]) -> tuple[Row | None, dict[str, str]]:
+    """Return the row that speaks of an image, and what its tag says."""
     found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
     if found is None or (found["digest"] and not found["tag"]):
-        return ImageContents()
+        return None, {}
     tag = found["tag"] or "latest"
     for row in tables["container-images"].rows:
         if found["image"] not in str(row["image"]).split():
             continue
         match = re.fullmatch(str(row["tag"]), tag)
         if match is not None:
-            cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
-            said = {key: value for key, value in match.groupdict().items() if value}
-            nvcc = row.get("nvcc")
-            has_nvcc = nvcc if isinstance(nvcc, bool) else None
-            if row.get("beside_torch") is True:
-                said |= _beside(said.get(TORCH, ""), tables)
-            return msgspec.structs.replace(_said(cells | said, place, tables), has_nvcc=has_nvcc)
-    return ImageContents()
+            return row, {key: value for key, value in match.groupdict().items() if value}
+    return None, {}
 
 
 def with_release(reference: str, name: str, version: str, tables: Mapping[str, Table]) -> str:
@@ -67,24 +81,18 @@ def with_release(reference: str, name: str, version: str, tables: Mapping[str, T
     "" where the tag is more than that release, for whether such a tag exists is not known then.
     """
     found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
-    if found is None or not found["tag"] or found["digest"]:
+    row, _ = _row_of(reference, tables)
+    if found is None or row is None or found["digest"]:
         return ""
-    tag = found["tag"]
-    for row in tables["container-images"].rows:
-        if found["image"] not in str(row["image"]).split():
-            continue
-        match = re.fullmatch(str(row["tag"]), tag)
-        if match is None:
-            continue
-        if row.get("newest") == name and isinstance(row.get("written"), str):
-            return reference[: found.start("tag")] + str(row["written"]).format(version=version)
-        if name not in match.re.groupindex:
-            continue
-        start, end = match.span(name)
-        new = tag[:start] + version
-        is_whole = end == len(tag) and re.fullmatch(str(row["tag"]), new) is not None
-        return reference[: found.start("tag")] + new if is_whole else ""
-    return ""
+    tag, image = found["tag"] or "latest", reference.removesuffix(f":{found['tag']}")
+    if row.get("newest") == name:
+        written = row.get("written")
+        return f"{image}:{written.format(version=version)}" if isinstance(written, str) else ""
+    match = re.fullmatch(str(row["tag"]), tag)
+    if match is None or name not in match.re.groupindex or match.end(name) != len(tag):
+        return ""
+    new = tag[: match.start(name)] + version
+    return f"{image}:{new}" if match.re.fullmatch(new) else ""
 
 
 def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> ImageContents:

@@ -174,14 +174,14 @@ def _not_to_be_had(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
         if planned.manager or planned.url or planned.files or planned.open or planned.index:
             continue
         missing = lacking(matrix, name, planned.extras, minor)
-        asked = _releases_asked(planned, matrix) if missing else ()
+        asked = releases_asked(planned, matrix) if missing else ()
         if asked and missing.keys() >= {*asked}:
             each = f"{asked[0]} needs" if planned.version else "each release needs"
             found[name] = f"{each} {missing[asked[0]]}, which the index does not have"
     return found
 
 
-def _releases_asked(planned: Planned, matrix: Matrix) -> tuple[str, ...]:
+def releases_asked(planned: Planned, matrix: Matrix) -> tuple[str, ...]:
     """Return the releases that a file admits; none where others than the known ones may be."""
     if planned.version:
         return (planned.version,)

@@ -39,7 +39,13 @@ from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_python import python_facts
 from fadoctor.sources.manifests.planned_torch import is_conda, only_builds, torch_facts
 from fadoctor.sources.manifests.spelling import as_listed
-from fadoctor.sources.manifests.unseen_bounds import bounded_facts, brought, held_to_numpy_1
+from fadoctor.sources.manifests.too_new import TOO_NEW_BELOW, bounds_of, too_new_facts
+from fadoctor.sources.manifests.unseen_bounds import (
+    bounded_facts,
+    brought,
+    held_to_numpy_1,
+    may_bound_others,
+)
 from fadoctor.sources.manifests.wheel_tags import UNFIT, unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
 
@@ -86,6 +92,7 @@ def planned_environment(
     facts |= isolated_builds(combined, elsewhere, matrix)
     facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
+    facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",
@@ -105,7 +112,8 @@ def planned_environment(
             name: text
             for name, text in _ranges(combined, along, open_, is_bounded=True).items()
             if name != NUMPY or not held_to_numpy_1(combined, facts, matrix)
-        },
+        }
+        | dict.fromkeys(bounds_of(facts.get(TOO_NEW_BELOW)), ""),
         pinned=_pinned(combined),
         elsewhere=elsewhere,
         asked=asked_at_once(combined),

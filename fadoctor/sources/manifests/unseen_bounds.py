@@ -9,6 +9,8 @@ from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
 from fadoctor.model.packages import NUMPY, RELEASE_TABLES, TORCH, package_of
+from fadoctor.sources.manifests.container_image import has_torch_alone
+from fadoctor.sources.manifests.contradicted import releases_asked
 from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
@@ -59,6 +61,20 @@ def bounded_facts(
     return found
 
 
+def may_bound_others(
+    manifests: Iterable[Manifest], combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> tuple[str, ...]:
+    """Return what may keep others from their newest release in a way that no table says.
+
+    An image, or an environment that is there, may hold any release.
+    """
+    unseen = tuple(note for note in combined.notes if speaks_of_image(note))
+    who = _Bounding(combined, facts, matrix, _helper_releases(matrix))
+    names = dict.fromkeys((*who.names(), *_with_extras(manifests, who)))
+    pinned = {planned.name: planned.version for planned in _pinned(combined)}
+    return unseen or tuple(n for n in names if not declared(n, pinned.get(n, ""), matrix))
+
+
 def held_to_numpy_1(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> bool:
     """Return whether a release that the files pin takes NumPy 1 alone: no bound is missing."""
     return _Bounding(combined, facts, matrix, {}).holds_numpy()
@@ -73,8 +89,9 @@ def brought(
     table of releases says so, or that are required in one release, and where nothing may be there
     before.
     """
-    is_open = _is_full(combined) or any(map(speaks_of_image, combined.notes))
-    if combined.is_complete or is_open:
+    is_full = _is_full(combined)
+    has_more = is_full and not has_torch_alone(_image_of(combined), matrix.tables)
+    if combined.is_complete or has_more or any(map(speaks_of_image, combined.notes)):
         return {}, {}
     releases = _helper_releases(matrix)
     who = _Bounding(combined, facts, matrix, releases)
@@ -86,7 +103,7 @@ def brought(
     ranges = _torch_ranges(combined, matrix)
     if TORCH not in combined.packages and ranges:
         found[TORCH] = ",".join(filter(None, (combined.bounds.get(TORCH, ""), *ranges)))
-    if NUMPY not in combined.packages and who.brings_numpy():
+    if NUMPY not in combined.packages and not is_full and who.brings_numpy():
         found[NUMPY] = combined.bounds.get(NUMPY, "")
     bounding = [name for name, each in combined.packages.items() if who.bounds_numpy(each)]
     fixed = _fixed_by_pins(combined, matrix)
@@ -103,6 +120,10 @@ def brought(
         for name, text in found.items()
         if others[name]
     }
+
+
+def _image_of(combined: Combined) -> str:
+    return combined.image.value if combined.image is not None else ""
 
 
 def _is_full(combined: Combined) -> bool:
@@ -154,6 +175,11 @@ def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def _is_newest(planned: Planned) -> bool:
+    """Return whether the files keep a package from no newer release."""
+    return _is_range(planned) and not has_end(planned.specifier)
+
+
 def _is_range(planned: Planned) -> bool:
     return not (planned.version or planned.url or planned.open)
 
@@ -185,11 +211,11 @@ class _Bounding:
         for name, planned in self.combined.packages.items():
             is_tabled = name in self.releases or package_of(name) in RELEASE_TABLES
             is_tabled = is_tabled or bool(declared(name, planned.version, self.matrix))
-            brought = self.matrix.find("may-bring", {"package": Known(name, "asked")}).cell(
-                "brings"
-            )
+            found = self.matrix.find("may-bring", {"package": Known(name, "asked")})
+            brought, any_torch = found.cell("brings"), found.cell("any_torch")
             is_apart = isinstance(brought, Absent | Known) and TORCH not in fact_words(brought)
-            if not (is_tabled or is_apart):
+            is_free = isinstance(any_torch, Known) and planned.is_sure and _is_newest(planned)
+            if not (is_tabled or is_apart or is_free):
                 yield name
 
     def how(self, name: str) -> str:
@@ -261,8 +287,9 @@ class _Bounding:
         """Return whether a release that the files pin takes NumPy 1 alone, by the table."""
         for planned in self.combined.packages.values():
             held = (self._of_numpy(planned.name) or {}).get("holds")
-            allowed, version = parse_specifier(str(held or "")), parse_version(planned.version)
-            if held and version is not None and allowed is not None and allowed.contains(version):
+            allowed = parse_specifier(str(held)) if held else None
+            comes = releases_asked(planned, self.matrix) if allowed is not None else ()
+            if allowed is not None and comes and all(map(allowed.contains, comes)):
                 return True
         return False
 

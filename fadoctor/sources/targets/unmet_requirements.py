@@ -129,7 +129,7 @@ def _told(unmet: list[_Unmet], checks: _Checks) -> dict[str, Value]:
                if each.name in checked or (each.name in wanted and not each.version)]  # fmt: skip
     notes = [(checks.note(each.name, "why"), checks.note(each.name, "stake")) for each in unmet]
     return {
-        "unmet_alone": tuple(f"{each.name}{each.specifier}" for each in unmet),
+        "unmet_alone": tuple(f"{each.name}{checks.bounded(each)}" for each in unmet),
         "unmet_told": {each.name: each.state for each in unmet},
         "unmet_outside": {each.name: each.version for each in unmet if each.version},
         "unmet_checked": tuple(refused),
@@ -146,6 +146,7 @@ class _Checks:
         self.package = name if isinstance(name, Known) else Known(PACKAGES[package][0], package)
         self.matrix = matrix
         version = facts.get(f"{package}.version", Unknown("it was not read", package))
+        self._version = version
         self._own = matrix.find("requirement-checks", {"package": self.package, "version": version})
         self._read = facts.get(f"{package}.checks")
         build, loads = facts.get("torch.build"), facts.get(f"{package}.loads")
@@ -194,6 +195,18 @@ class _Checks:
         """Return whether a rule of its own speaks of a requirement that is not met."""
         column = "outside" if unmet.version else "missing"
         return isinstance(self._row("requirement-rules", unmet.name).cell(column), Known)
+
+    def bounded(self, unmet: _Unmet) -> str:
+        """Return what an installer is asked for: below the release that it does not work with.
+
+        Its metadata do not say that, and an installer takes the newest.
+        """
+        if "<" in unmet.specifier or "=" in unmet.specifier.replace(">=", ""):
+            return unmet.specifier
+        keys = {"package": self.package, "version": self._version, "needs": Known(unmet.name, "it")}
+        below = self.matrix.find("requirement-bounds", keys).cell("below")
+        end = f"<{below.value}" if isinstance(below, Known) else ""
+        return ",".join(filter(None, (unmet.specifier, end)))
 
     def note(self, name: str, column: str) -> str:
         """Return what is to be said of a requirement."""

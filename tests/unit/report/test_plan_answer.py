@@ -94,6 +94,22 @@ def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("outcome", "note", "said"),
+    [
+        (PlanOutcome.NOTHING, "an installer decides which torch comes. It is too new", "the files"),
+        (PlanOutcome.REPAIRS, "an installer decides which torch comes. It is too new", "no rule"),
+        (PlanOutcome.REPAIRS, "7 rules could not be decided: `fadoctor check` says why", "no rule"),
+        (PlanOutcome.REPAIRS, "the download is large", "Afterwards no problem remains"),
+    ],
+)
+def test_what_stays_open_is_not_called_clean(outcome: PlanOutcome, note: str, said: str) -> None:
+    """It said "no problem remains: all rules were checked" above what was not."""
+    actions = () if outcome is PlanOutcome.NOTHING else (_INSTALL,)
+    found = msgspec.structs.replace(plan(outcome, *actions), notes=(note,))
+    assert said in answer_text(found)
+
+
+@pytest.mark.parametrize(
     ("before", "after", "said"),
     [
         ("", "2.8.0", "torch 2.8.0"),
