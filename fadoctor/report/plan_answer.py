@@ -35,7 +35,7 @@ _EACH = "all were checked against the simulated result."
 _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
-    _NOTHING_NAMED: ". What an installer decides is noted below.",
+    _NOTHING_NAMED: ". The notes below name what an installer decides.",
     _NONE_FOUND: ". What stays open is noted below.",
     _LOSES: f", as listed below. No rule finds an error: {_EACH}",
     _SETTINGS: ", as listed below.",

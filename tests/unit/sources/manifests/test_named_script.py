@@ -81,7 +81,10 @@ def test_only_the_last_start_counts(tmp_path: Path) -> None:
 
 
 def test_a_script_that_starts_itself_ends(tmp_path: Path) -> None:
-    files = {"a.sh": "pip install torch==2.7.1\nbash b.sh\n", "b.sh": "pip install einops==0.8.0\nbash a.sh\n"}
+    files = {
+        "a.sh": "pip install torch==2.7.1\nbash b.sh\n",
+        "b.sh": "pip install einops==0.8.0\nbash a.sh\n",
+    }
     assert asked(read_in(tmp_path, "a.sh", files)) == ["einops==0.8.0", "torch==2.7.1"]
 
 
