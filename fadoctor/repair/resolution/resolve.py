@@ -323,14 +323,17 @@ class Resolver:
     def quarrels(self, package: str, version: str, taken: Mapping[str, str]) -> frozenset[str]:
         """Return of what is taken with a release, by one installer, what it does not go with.
 
-        Such an installer heeds what both require of each other, so that both never come.
+        Such an installer heeds what both require of each other, so that both never come. What no
+        file names comes along with what requires it.
         """
         own = self._needs_of(package, version)
+        comes_along = package not in self.bounds.keys() | self.exact.keys() | self.of_conda
         return frozenset(
             PACKAGES[other][0]
             for other, there in taken.items()
             if other != package
-            and {other, package} <= self.bounds.keys()
+            and other in self.bounds
+            and (package in self.bounds or comes_along)
             and not (
                 accepts(own.get(other, ""), there)
                 and accepts(self._needs_of(other, there).get(package, ""), version)

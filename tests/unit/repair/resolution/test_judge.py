@@ -418,3 +418,8 @@ def test_what_one_installer_takes_at_once_does_not_quarrel(tmp_path: Path) -> No
     files = "numpy\nray>=2.38\ntensordict<0.6\ntransformers<4.48\nvllm<=0.6.3\n"
     said = findings(judged(tmp_path, files, "A100", "580.65"))
     assert "requirement-unmet" not in said
+
+
+def test_what_only_comes_along_heeds_who_brings_it(tmp_path: Path) -> None:
+    """Regression: of vllm alone in a list it was said that NumPy would be too new for it."""
+    assert "requirement-unmet" not in findings(judged(tmp_path, "vllm\ntransformers\n", "A100"))
