@@ -75,7 +75,7 @@ _POLITE = compiled(
 _SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
 
 
-class Kind(Enum):
+class NoReport(Enum):
     """What a text is that reports no failure."""
 
     CHANGES = "changes"
@@ -83,18 +83,18 @@ class Kind(Enum):
     SETTLED = "settled"
 
 
-def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> Kind | None:
+def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
     """Return what a text is instead of a report; None where it may be one."""
     texts = [line.text for line in lines[: LINES_LIMIT + 1] if line.text.strip()]
     if not texts:
         return None
     if _is_settled([line.text for line in lines if line.text.strip()], knowledge):
-        return Kind.SETTLED
+        return NoReport.SETTLED
     if len(texts) > LINES_LIMIT or any(_FRAME.match(text) for text in texts):
         return None
     if _is_list(texts):
-        return Kind.CHANGES
-    return Kind.GUIDE if _is_guide(texts, knowledge) else None
+        return NoReport.CHANGES
+    return NoReport.GUIDE if _is_guide(texts, knowledge) else None
 
 
 def calmed(causes: Iterable[Cause], *, sure: bool = True) -> tuple[Cause, ...]:

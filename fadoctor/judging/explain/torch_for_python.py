@@ -95,7 +95,8 @@ class _Here:
         found = self._matrix.find(_INDEXES, where)
         all_of_it = found.cell("all")
         others = all_of_it.value if isinstance(all_of_it, Known) else ()
-        named = sorted((str(each) for each in others if isinstance(others, tuple)), reverse=True)
+        words = others if isinstance(others, tuple) else ()
+        named = sorted(map(str, words), reverse=True)
         fitting = (each for each in (fact_text(found.cell("index"), ""), *named) if each)
         return next((each for each in fitting if not self.driver_for(each)), "")
 

@@ -40,7 +40,7 @@ _PLATFORM = {"linux": "sys_platform == 'linux'", "windows": "sys_platform == 'wi
 _ARM = " and platform_machine == 'aarch64'"
 
 
-class Form(NamedTuple):
+class SourceForm(NamedTuple):
     """How one tool writes it."""
 
     tool: str
@@ -55,8 +55,8 @@ class Form(NamedTuple):
     """What begins each line, in the block of a script."""
 
 
-UV = Form("uv", "index", "index", "marker", "explicit = true")
-POETRY = Form("poetry", "source", "source", "markers", 'priority = "explicit"')
+UV = SourceForm("uv", "index", "index", "marker", "explicit = true")
+POETRY = SourceForm("poetry", "source", "source", "markers", 'priority = "explicit"')
 
 
 class _Entry(NamedTuple):
@@ -70,7 +70,7 @@ class _Entry(NamedTuple):
     """Whether it counts here; None where that is not known."""
 
 
-def form_of(source: Source, kind: str) -> tuple[ManifestTree, Form] | None:
+def form_of(source: Source, kind: str) -> tuple[ManifestTree, SourceForm] | None:
     """Return a file as data, and the form of the tool that heeds its indexes; None for none."""
     if kind == SCRIPT and has_block(source):
         block = msgspec.structs.replace(source, text=block_of(source))
@@ -89,7 +89,7 @@ class TorchSources:
     """The indexes of torch in one project."""
 
     def __init__(
-        self, tree: ManifestTree, form: Form, environment: Environment, names: Iterable[str]
+        self, tree: ManifestTree, form: SourceForm, environment: Environment, names: Iterable[str]
     ) -> None:
         """Take the file as data, where it is installed, and what it asks for by name."""
         self.tree, self.form, self.environment = tree, form, environment

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.no_report import Kind, kind_of
+from fadoctor.judging.explain.no_report import NoReport, kind_of
 from fadoctor.model.finding import Severity
 from tests.unit.judging.explain.conftest import CAUSES, noise
 
@@ -86,4 +86,4 @@ def test_kinds_are_told_apart(read: Callable[[str], Reading], knowledge: Knowled
         "Never mind.",
     )
     kinds = [kind_of(read(text).lines, knowledge) for text in texts]
-    assert kinds == [Kind.CHANGES, Kind.GUIDE, Kind.SETTLED]
+    assert kinds == [NoReport.CHANGES, NoReport.GUIDE, NoReport.SETTLED]

@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.model.fact import Absent, Known, fact_mapping
 from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
-from tests.unit.sources.manifests.test_unseen_bounds import planned
+from tests.unit.sources.manifests.test_environment import planned
 
 if TYPE_CHECKING:
     from pathlib import Path
