@@ -22,6 +22,7 @@ from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.done_already import without_done
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.labels import label_in
+from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.no_report import calmed, kind_of
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
@@ -183,7 +184,7 @@ def explain(
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
     if not findings and is_on_topic(reading.lines):
-        notes += _nearest(texts, knowledge)
+        notes += _nearest(reading.lines, around, knowledge)
     return Explanation(
         fadoctor=__version__,
         rules=rules_info(knowledge),
@@ -204,12 +205,19 @@ def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _nearest(texts: tuple[str, ...], knowledge: Knowledge) -> list[str]:
+def _nearest(lines: tuple[Line, ...], around: Surroundings, knowledge: Knowledge) -> list[str]:
     # Late: most texts are recognised.
     from fadoctor.judging.explain.nearest import notes_near  # noqa: PLC0415
     from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
 
-    return notes_near(texts, load_pages(knowledge).index, knowledge)
+    texts = tuple(line.text for line in lines)
+    rules = {rule.id: rule for rule in knowledge.rules}
+
+    def step_of(rule_id: str) -> str:
+        scope = scope_of(line_cause(rules[rule_id], "", lines[-1]), around)
+        return next((fix.title for fix in possible_fixes(scope, texts)), "")
+
+    return notes_near(texts, load_pages(knowledge).index, knowledge, step_of)
 
 
 def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:

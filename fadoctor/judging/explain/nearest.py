@@ -17,13 +17,14 @@ from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fadoctor.judging.explain.page_words import PageWords
     from fadoctor.model.rule import Knowledge
 
 NEAREST = "The nearest pages of rules, which may be about something else:"
 DECIDES = "What decides on"
+STEPS = "Their first steps, if one of them is your problem:"
 QUESTIONS = "page-questions"
 
 AHEAD = 1.2
@@ -60,17 +61,25 @@ def asked_by(lines: Sequence[str]) -> str:
     return "\n".join(line[:LONGEST] for line in (*ends_of(lines, ENDS), *loud * (LOUD - 1)))
 
 
-def notes_near(texts: Sequence[str], index: PageWords, knowledge: Knowledge) -> list[str]:
+def notes_near(
+    texts: Sequence[str], index: PageWords, knowledge: Knowledge, step_of: Callable[[str], str]
+) -> list[str]:
     """Return a sentence with titles and ids of the pages nearest to a text; none where none is.
 
-    Where one is clearly ahead and the text complains, a second one asks what decides.
+    Where the text complains, a second one names the first step of each, and where one page is
+    clearly ahead, a third asks what decides. `step_of`: the id of a rule -> its first step for this
+    text, "" for none.
     """
     near = PageIndex(index).near(asked_by(texts))
     if not near:
         return []
     pages = "; ".join(f"{each.title} ({each.rule})" for each in near)
     notes = [f"{NEAREST} {pages}. `fadoctor rules show ID` prints a page."]
-    if (question := question_of(near, knowledge)) and complains(texts):
+    if not complains(texts):
+        return notes
+    steps = [f"{each.rule}: {step}" for each in near if (step := step_of(each.rule))]
+    notes += [f"{STEPS} {'; '.join(steps)}."] if steps else []
+    if question := question_of(near, knowledge):
         notes.append(f"{DECIDES} {near[0].rule}: {question}")
     return notes
 

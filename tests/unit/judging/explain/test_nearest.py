@@ -12,6 +12,7 @@ from fadoctor.judging.explain.nearest import (
     DECIDES,
     NEAREST,
     QUESTIONS,
+    STEPS,
     Near,
     PageIndex,
     asked_by,
@@ -92,6 +93,20 @@ def test_the_question_is_told_of_what_complains(knowledge: Knowledge) -> None:
     assert any(note.startswith(f"{DECIDES} fabric-manager-missing: Does `sys") for note in told)
     quiet = notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
     assert not any(note.startswith(DECIDES) for note in quiet)
+
+
+def test_first_steps_are_those_of_this_text_where_it_complains(knowledge: Knowledge) -> None:
+    def notes(log: str) -> str:
+        reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+        report = explain(reading, knowledge)
+        assert report.findings == ()
+        return "\n".join(report.notes)
+
+    told = notes("The Fabric Manager of my H100 is odd, NVSwitch fails\n")
+    rule = next(each for each in knowledge.rules if each.id == "fabric-manager-missing")
+    step = told.partition(STEPS)[2].partition("fabric-manager-missing: ")[2]
+    assert step.startswith(tuple(fix.title.partition("[[")[0].strip() for fix in rule.fixes))
+    assert STEPS not in notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
 
 
 def test_each_question_belongs_to_a_rule_and_is_one(knowledge: Knowledge) -> None:
