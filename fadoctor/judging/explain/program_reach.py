@@ -25,7 +25,7 @@ REACH = "program-reach"
 EVERYWHERE = "any"
 """The system of a row that holds on all."""
 
-_GPU = re.compile(r"^gpu\[(\d+)\]\.(vendor|compute_capability|gfx)$")
+_GPU = re.compile(r"^gpu\[(\d+)\]\.(vendor|compute_capability|gfx)$", re.ASCII)
 
 
 class Reach(msgspec.Struct, frozen=True):

@@ -41,8 +41,8 @@ _PIN = re.compile(r"(?<![\w-])torch==(?P<torch>\d[\d.]{1,8}\d)(?![\w.]*[*<>])", 
 _INDEXES, _BUILD = "torch-cuda-index", "build"
 # .../whl/cu128 | torch==2.8.0+cu128
 _LABEL = re.compile(r"(?:whl/|\+)(?P<build>cu\d{3})(?!\w)", re.ASCII)
-_RUNS = re.compile(r"\bpip3? install\b")
-_DRIVER = re.compile(r"(?i)\bdriver\b")
+_RUNS = re.compile(r"\bpip3? install\b", re.ASCII)
+_DRIVER = re.compile(r"(?i)\bdriver\b", re.ASCII)
 # A fix that makes an environment chooses its Python itself.
 _OTHER_PYTHON = re.compile(
     r"\bpython ?=?3\.\d|\bpy -3\.|--python 3\.|\bpython3\.\d|\bvenv --", re.ASCII
