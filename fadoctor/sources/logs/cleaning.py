@@ -29,6 +29,8 @@ _ESCAPES = compiled(
     r"|\x1b[ -/]{0,4}[0-Z\\^-~]?"
     r"|[\ufffd\u241b]?\[(?:\d{1,3};){0,4}\d{1,3}m(?!\])"
 )
+# (from -r requirements.txt (line 21)): which list asks for a package, amid what a resolver says
+_OF_LIST = compiled(r" {0,2}\(from -[rc] [^\n()]{1,200} \(line \d{1,6}\)\)")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&", "&nbsp;": " "}
 _ENTITY = compiled("|".join(_ENTITIES))
 
@@ -112,6 +114,8 @@ def _texts(piece: bytes) -> Iterator[str]:
         text = _ESCAPES.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
+    if "(from -" in text and "equirement" in text:
+        text = _OF_LIST.sub("", text)
     if "\\n" in text and "raceback (most recent call last)" in text:
         yield from (part.replace('\\"', '"') for part in text.split("\\n"))
         return
