@@ -192,6 +192,11 @@ log.python             | text    | log         | the path of the Python that run
 log.devel_image        | text    | log         | the image with nvcc of the one that a log names; Absent where there is none
 log.jobs               | text    | log         | how many jobs of a build fit into the machine's memory that a log names; Absent where it names none
 log.gpu_share          | text    | log         | the share of a GPU's memory that a server finds free, such as 0.42; Absent where a log names none
+log.sought             | text    | log         | package and release that an installer finds no file of; Absent where a log shows none
+log.sought_python      | text    | log         | the Python that has files of it and of its companions, and that a log does not name
+log.sought_own         | text    | log         | the Python that a log tells, where it has files of what an installer finds none of
+log.sought_by          | text    | log         | the one Python whose files are the versions that an installer lists
+log.sought_where       | text    | log         | the systems and Pythons that have files of it, where those of a log have none
 log.release            | text    | log         | the release of a package that a log calls for; Absent where there is no log
 log.range              | text    | log         | the releases of a package that a message asks for, as an installer takes them; Absent where there is no log
 log.name_told          | text    | log         | which releases have a name that a log misses, and which ask for it; Absent where nothing was read of it

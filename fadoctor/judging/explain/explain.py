@@ -32,6 +32,7 @@ from fadoctor.judging.explain.ranking import Ranked, rank_causes
 from fadoctor.judging.explain.reckoned import reckoned
 from fadoctor.judging.explain.selection import FixSelection
 from fadoctor.judging.explain.shown_places import shown_places
+from fadoctor.judging.explain.sought import sought
 from fadoctor.judging.explain.status_codes import code_matches
 from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.told_words import asks_beforehand, told_cause
@@ -152,6 +153,7 @@ def explain(
     built, label = built_in(texts, around.matrix), label_in(texts)
     places = shown_places(texts, fact_text(around.environment.fact("torch.cuda"), ""))
     places |= reckoned(texts, around.environment.fact("host.memory_bytes"))
+    places |= sought(texts, around.environment, around.matrix)
     around = msgspec.structs.replace(around, built=built, label=label, places=places)
     chosen = FixSelection(reading.lines, knowledge, facts.environment if judged is None else None)
     known = vocabulary_of(knowledge)

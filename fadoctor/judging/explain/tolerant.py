@@ -76,6 +76,9 @@ _NUMBER = compiled(r"[ =:(\[-]{0,4}\d")
 # 7.0 | cu128
 _NUMBERS = compiled(r"\w{0,8}\d[\w.]{0,20}(?<!\.)")
 
+# tourch==1.13.1 | tourch (from versions: none): a misspelt name of a package is another one
+_ASKED = compiled(r"[\w-]{0,40}(?:[=<>~!]=| \(from versions)")
+
 # A word of the same sentence stands right before, or right behind.
 _WITHIN, _FOLLOWED = compiled(r"[A-Za-z][ ,'\"`-]{1,3}\Z"), compiled(r"[ ,'\"`-]{1,3}[A-Za-z]")
 
@@ -173,6 +176,10 @@ class Tolerant:
         pairs = _aligned(mine, words, set(wording.literal))
         literal = set(wording.literal) - set(wording.values)
         if any(_is_variable_elsewhere(wording.text, mine[i], text, words[j]) for i, j in pairs):
+            return None
+        if any(
+            mine[i].text != words[j].text and _ASKED.match(text, words[j].end) for i, j in pairs
+        ):
             return None
         there = {mine[place].text for place, _ in pairs}
         weight = sum(self._weights[word] for word in there)

@@ -29,6 +29,11 @@ _ESCAPES = compiled(
     r"|\x1b[ -/]{0,4}[0-Z\\^-~]?"
     r"|[\ufffd\u241b]?\[(?:\d{1,3};){0,4}\d{1,3}m(?!\])"
 )
+# torch==1.3 (from -r requirements.txt (line 21)) (from versions: none): the list goes to the end
+_OF_LIST = compiled(
+    r"(?P<list> {1,2}\(from -[rc] [^\n()]{1,200} \(line \d{1,6}\)\))"
+    r"(?P<seen> {1,2}\(from versions: [^\n()]{1,4000}\))"
+)
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&", "&nbsp;": " "}
 _ENTITY = compiled("|".join(_ENTITIES))
 
@@ -112,6 +117,8 @@ def _texts(piece: bytes) -> Iterator[str]:
         text = _ESCAPES.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
+    if "(from -" in text and "(from versions" in text:
+        text = _OF_LIST.sub(r"\g<seen>\g<list>", text)
     if "\\n" in text and "raceback (most recent call last)" in text:
         yield from (part.replace('\\"', '"') for part in text.split("\\n"))
         return
