@@ -19,6 +19,7 @@ from fadoctor.judging.explain.own_python import (
     uv_python,
 )
 from fadoctor.judging.explain.shells import is_powershell
+from fadoctor.judging.explain.working_programs import without_working
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -183,9 +184,12 @@ def situations(
     if table is None:
         return ()
     text = "\n".join(line[:LINE] for line in ends_of(lines, LINES))
-    folded = text.casefold()
+    failing = without_working(text)
+    folded = failing.casefold()
     system = environment.facts.get("host.os")
-    shown = tuple(_situation(row) for row in table.rows if _shown(row, system, text, folded))
+    shown = tuple(
+        _situation(row) for row in table.rows if _shown(row, system, (text, failing), folded)
+    )
     cut = text.splitlines()
     option = uv_options(cut)
     if option is not None:
@@ -267,16 +271,17 @@ def _instead(here: Situation) -> Fix:
     return Fix(f"instead-{here.name}", here.title, Safety.SAFE, (step,))
 
 
-def _shown(row: Row, system: object, text: str, folded: str) -> bool:
+def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> bool:
+    whole, failing = texts
     only = row.get("os")
     if isinstance(only, str) and isinstance(system, Known) and system.value != only:
         return False
     if not any(word in folded for word in cell_words(row.get("anchors"))):
         return False
     unless = row.get("unless")
-    if isinstance(unless, str) and re.search(unless, text, re.ASCII):
+    if isinstance(unless, str) and re.search(unless, whole, re.ASCII):
         return False
-    return re.search(str(row["shows"]), text, re.ASCII | re.MULTILINE) is not None
+    return re.search(str(row["shows"]), failing, re.ASCII | re.MULTILINE) is not None
 
 
 def _situation(row: Row) -> Situation:

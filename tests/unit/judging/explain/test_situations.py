@@ -25,6 +25,8 @@ LINES = {
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
+    "in-blender": "It shows when I render with the add-on in Blender",
+    "in-slicer": "The extension of 3D Slicer fails",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",
     "comfyui-desktop": "Since today my ComfyUI Desktop stops at the sampler",
     "comfyui": "ComfyUI stops at the sampler",
@@ -73,6 +75,26 @@ def test_frames_of_the_desktop_edition_outweigh_a_folder_of_the_portable_one() -
     )
     assert "comfyui-desktop" in shown
     assert "comfyui-portable" not in shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "My torch is the newest, and ComfyUI and the other programs work fine.",
+        "The voice tool fails. ComfyUI runs without any problems.",
+        "ComfyUI Desktop is working well (same card).",
+    ],
+)
+def test_a_program_that_works_is_not_the_one_that_fails(line: str) -> None:
+    assert not {"comfyui", "comfyui-desktop"} & {*_shown("No kernel image. RTX 5070", line)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["ComfyUI works fine until I enable it", "ComfyUI works fine. But with masks it fails."],
+)
+def test_a_program_that_only_worked_is(line: str) -> None:
+    assert "comfyui" in _shown("hello", line)
 
 
 def test_each_place_of_the_table_is_tried() -> None:
