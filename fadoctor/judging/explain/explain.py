@@ -22,7 +22,7 @@ from fadoctor.judging.explain.contradicted import without_contradicted
 from fadoctor.judging.explain.done_already import without_done
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.labels import label_in
-from fadoctor.judging.explain.no_report import calmed, kind_of
+from fadoctor.judging.explain.no_report import Kind, calmed, kind_of
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
@@ -72,6 +72,8 @@ FACTS_ALONE = (
     "The versions and hardware in the text do not go together: "
     "`fadoctor check --facts` shows {} in the same text."
 )
+
+SETTLED = "The text says that its problem is solved: what it quotes is no finding."
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
@@ -138,8 +140,10 @@ def explain(
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
-    is_report = kind_of(reading.lines, knowledge) is None
-    shown = shown if is_report else calmed(shown)
+    kind = kind_of(reading.lines, knowledge)
+    is_report = kind is None
+    if not is_report:
+        shown = () if kind is Kind.SETTLED else calmed(shown)
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines) if is_report else ()
@@ -182,7 +186,9 @@ def explain(
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
-    if not findings and is_on_topic(reading.lines):
+    if kind is Kind.SETTLED:
+        notes.append(SETTLED)
+    elif not findings and is_on_topic(reading.lines):
         notes += _nearest(texts, knowledge)
     return Explanation(
         fadoctor=__version__,
