@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Confidence, Severity
 from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 
@@ -104,3 +104,18 @@ def quieted(cause: Cause, last: Raised) -> Cause:
     if cause.severity is Severity.WARNING and before:
         return msgspec.structs.replace(cause, severity=Severity.NOTE)
     return cause
+
+
+def surer_first(causes: list[Cause]) -> list[Cause]:
+    """Return causes in order; of those that one line shows alike, the surer one comes first."""
+    ranks = {each: place for place, each in enumerate(Confidence)}
+    places: dict[tuple[Severity, int], list[int]] = {}
+    for place, cause in enumerate(causes):
+        if cause.lines:
+            places.setdefault((cause.severity, cause.lines[0].number), []).append(place)
+    whole = list(causes)
+    for alike in places.values():
+        mine = sorted((causes[at] for at in alike), key=lambda each: ranks[each.match.confidence])
+        for at, cause in zip(alike, mine, strict=True):
+            whole[at] = cause
+    return whole

@@ -23,7 +23,7 @@ from fadoctor.judging.explain.done_already import without_done
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
 from fadoctor.judging.explain.labels import label_in
 from fadoctor.judging.explain.line_cause import line_cause
-from fadoctor.judging.explain.no_report import calmed, kind_of
+from fadoctor.judging.explain.no_report import NoReport, calmed, kind_of
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.proved import complaining as complains
 from fadoctor.judging.explain.proved import is_ours, proved
@@ -74,6 +74,8 @@ FACTS_ALONE = (
     "The versions and hardware in the text do not go together: "
     "`fadoctor check --facts` shows {} in the same text."
 )
+
+SETTLED = "The text says that its problem is solved: what it quotes is a note."
 
 TOLD = "[[{log.name_told}]]"
 """What tables say of a name that a log misses, told behind what the log says."""
@@ -140,8 +142,10 @@ def explain(
     """Return the report on a log. Facts of an environment confirm or refute, and add nothing."""
     ignore = knowledge.current(ignore)
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
-    is_report = kind_of(reading.lines, knowledge) is None
-    shown = shown if is_report else calmed(shown)
+    kind = kind_of(reading.lines, knowledge)
+    is_report = kind is None
+    if not is_report:
+        shown = calmed(shown)
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines) if is_report else ()
@@ -185,7 +189,9 @@ def explain(
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
-    if not findings and is_on_topic(reading.lines):
+    if kind is NoReport.SETTLED:
+        notes.append(SETTLED)
+    elif not findings and is_on_topic(reading.lines):
         notes += _nearest(reading.lines, around, knowledge)
     return Explanation(
         fadoctor=__version__,

@@ -36,6 +36,9 @@ LINKS = 2
 RELEASES, CHANGES, ISSUES = 2, 3, 3
 """Fewest headings of releases, lines that name a change, and numbers of issues of a list."""
 
+PAIRS = 2
+"""Fewest problems with their solutions of a list of answers."""
+
 LAST = 2
 """Sentences at the end of a text that may say that all is well."""
 
@@ -75,6 +78,13 @@ _POLITE = compiled(
 _SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
 
 
+# pip install x | $ export A=1 | python -m pip install y
+_COMMAND = compiled(
+    r"\s{0,8}(?:[$#>] )?(?:sudo |python3? -m |uv )?(?:pip3?|conda|mamba|apt(?:-get)?|dnf|brew"
+    r"|export|set|uv|git|cmake|sync)\s[^\n]{1,400}"
+)
+
+
 class NoReport(Enum):
     """What a text is that reports no failure."""
 
@@ -89,6 +99,8 @@ def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
     if not texts:
         return None
     if _is_settled([line.text for line in lines if line.text.strip()], knowledge):
+        return NoReport.SETTLED
+    if len(texts) <= LINES_LIMIT and _is_shared(texts, knowledge):
         return NoReport.SETTLED
     if len(texts) > LINES_LIMIT or any(_FRAME.match(text) for text in texts):
         return None
@@ -152,12 +164,16 @@ def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
 
 
 def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
-    """Return whether the title or the last words of a text say that its problem is over."""
+    """Return whether the title or the last words of a text say that its problem is over.
+
+    Commands at its end are those that solved it.
+    """
     if small_idea("settled-title", knowledge).search(simplified(texts[0].lower())):
         return True
     over, not_yet = (small_idea(name, knowledge) for name in ("settled-told", "unsettled-told"))
     while texts and (
         _OF_A_FORM.fullmatch(texts[-1])
+        or _COMMAND.match(texts[-1])
         or (_POLITE.fullmatch(texts[-1]) and not over.search(simplified(texts[-1].lower())))
     ):
         texts = texts[:-1]
@@ -166,3 +182,19 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
     last = [each.strip() for each in _SENTENCE.split(simplified(texts[-1].lower())) if each.strip()]
     said = [each for each in last[-LAST:] if not_yet.search(each) or over.search(each)]
     return bool(said) and not any(not_yet.search(each) for each in said)
+
+
+def _is_shared(texts: list[str], knowledge: Knowledge) -> bool:
+    """Return whether a person hands an answer on to others, and asks and misses nothing."""
+    whole = simplified("\n".join(texts).lower())
+    pairs = small_idea("answered-pair", knowledge).finditer(whole)
+    if sum(1 for _ in pairs) >= PAIRS and "?" not in texts[0]:
+        return True
+    title, told, veto = (
+        small_idea(f"shared-{name}", knowledge) for name in ("title", "told", "veto")
+    )
+    lines = [simplified(text.lower()) for text in texts if not is_printed(text)]
+    sentences = (each for line in lines for each in _SENTENCE.split(line))
+    if not title.search(simplified(texts[0].lower())) and not any(map(told.search, sentences)):
+        return False
+    return not any(veto.search(line) for line in lines)

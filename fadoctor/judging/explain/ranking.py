@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.endings import is_explained, last_exception, quieted
+from fadoctor.judging.explain.endings import is_explained, last_exception, quieted, surer_first
 from fadoctor.judging.explain.quoted_source import without_source
 from fadoctor.judging.explain.repaired import repaired_matches
 from fadoctor.judging.explain.solved_errors import without_settled
@@ -120,7 +120,7 @@ def rank_causes(
         for whole, match in repaired_matches(_pasted(found), matcher, known, shown):
             _take_all(best, [(match, False)], whole, found)
     causes = [_cause(each, by_id[each.match.rule_id]) for each in _ordered(best.values())]
-    causes = without_source(_under_their_roots(causes), found)
+    causes = without_source(_under_their_roots(surer_first(causes)), found)
     last = last_exception(found)
     causes = without_settled(causes, found, last)
     unexplained = last if last is not None and not is_explained(last, causes, found) else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.explain import SETTLED, explain, read_log
 from fadoctor.judging.explain.no_report import NoReport, kind_of
 from fadoctor.model.finding import Severity
 from tests.unit.judging.explain.conftest import CAUSES, noise
@@ -67,6 +67,13 @@ def test_what_reports_no_failure_is_a_note_at_most(
     knowledge: Knowledge, kind: str, text: str
 ) -> None:
     assert loud(knowledge, text) == [], kind
+
+
+@pytest.mark.parametrize("text", TEXTS["solved"])
+def test_what_is_solved_is_a_note_and_said_to_be(knowledge: Knowledge, text: str) -> None:
+    report = explain(read_log(io.BytesIO(text.encode()), "a.txt", knowledge), knowledge)
+    assert {each.severity for each in report.findings} <= {Severity.NOTE}
+    assert SETTLED in report.notes
 
 
 @pytest.mark.parametrize("text", TEXTS["reports"])
