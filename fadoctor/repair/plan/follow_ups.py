@@ -29,7 +29,7 @@ from fadoctor.repair.plan.unbringable import unbringable
 from fadoctor.repair.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.problem import Problem
@@ -87,6 +87,9 @@ def aftermath(
             followers.setdefault(choice.package, choice)
         if not coming and not was_so(problem, state, each):
             broken.append(each)
+    coming_along = _undeclared(problem, state, environment, followers)
+    followers |= coming_along
+    found |= dict.fromkeys(coming_along, False)
     company = Company(problem, environment, requirements, followers, careful=careful)
     there = fact_mapping(environment.fact("packages.installed"))
     refused, free = _refused(company, state, followers)
@@ -118,6 +121,30 @@ def _asked_along(
         is_open = package in problem.wishes.asked and package not in state
         if is_open and not is_there(environment, package):
             yield package, problem.wishes.pinned.get(package, "")
+
+
+def _undeclared(
+    problem: Problem, state: State, environment: Environment, followers: Collection[str]
+) -> dict[str, Choice]:
+    """Return ranges of what comes along with what is new, and works with it in older ones alone.
+
+    Its metadata do not say so: an installer would take the newest release. Of what is there a
+    rule tells.
+    """
+    found: dict[str, Choice] = {}
+    stays = {*state, *followers, *problem.wishes.kept}
+    new = (each for each in state.values() if each.is_change and is_told(each))
+    for asker in () if problem.is_from_nothing else new:
+        needs = fact_mapping(environment.fact(f"{asker.package}.requires"))
+        for name, specifier in needs.items():
+            package = package_of(name, name)
+            if package in stays or is_there(environment, package):
+                continue
+            bound = bounded(problem.session.matrix, asker.distribution, asker.version, name, "")
+            asked = dict.fromkeys((*specifier.split(","), *bound.split(",")))
+            coming = newest_in(name, ",".join(filter(None, asked)), "") if bound else None
+            found |= {package: coming} if coming is not None else {}
+    return found
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
