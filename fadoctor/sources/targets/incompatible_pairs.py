@@ -152,6 +152,8 @@ def _other(
     if BY_NAMES not in tables:
         return ""
     read = [row for row in matrix.tables[BY_NAMES].rows if row["package"] == distribution]
+    if not {str(row["beside"]) for row in read}.issuperset(beside):
+        return ""
     own = [row for row in mine if row["beside"] in beside]
     for version in dict.fromkeys(str(row["version"]) for row in reversed(read)):
         rows = [row for row in own if _overlap(version, str(row["version"]))]
