@@ -132,6 +132,7 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
@@ -139,6 +140,7 @@ def _written_for(
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
+    plan = with_label_indexes(plan, environment, knowledge)
     written = _lines_for(request, knowledge, environments, plan)
     # what stays open is bounded as the files are by then
     bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)

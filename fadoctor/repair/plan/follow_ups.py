@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
+    FRAMEWORKS,
     NUMPY,
     PACKAGES,
     TABLED_FRAMEWORKS,
@@ -21,14 +22,14 @@ from fadoctor.repair.plan.at_odds import at_odds
 from fadoctor.repair.plan.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import held_back, newest_together
-from fadoctor.repair.plan.offers import bounded, is_told, newest_in
+from fadoctor.repair.plan.offers import bounded, is_told, newest_in, offer
 from fadoctor.repair.plan.released import accepts, is_there
 from fadoctor.repair.plan.requirements import Violation, violations
 from fadoctor.repair.plan.unbringable import unbringable
 from fadoctor.repair.plan.wheel_facts import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.problem import Problem
@@ -86,6 +87,9 @@ def aftermath(
             followers.setdefault(choice.package, choice)
         if not coming and not was_so(problem, state, each):
             broken.append(each)
+    coming_along = _undeclared(problem, state, environment, followers)
+    followers |= coming_along
+    found |= dict.fromkeys(coming_along, False)
     company = Company(problem, environment, requirements, followers, careful=careful)
     there = fact_mapping(environment.fact("packages.installed"))
     refused, free = _refused(company, state, followers)
@@ -117,6 +121,30 @@ def _asked_along(
         is_open = package in problem.wishes.asked and package not in state
         if is_open and not is_there(environment, package):
             yield package, problem.wishes.pinned.get(package, "")
+
+
+def _undeclared(
+    problem: Problem, state: State, environment: Environment, followers: Collection[str]
+) -> dict[str, Choice]:
+    """Return ranges of what comes along with what is new, and works with it in older ones alone.
+
+    Its metadata do not say so: an installer would take the newest release. Of what is there a
+    rule tells.
+    """
+    found: dict[str, Choice] = {}
+    stays = {*state, *followers, *problem.wishes.kept}
+    new = (each for each in state.values() if each.is_change and is_told(each))
+    for asker in () if problem.is_from_nothing else new:
+        needs = fact_mapping(environment.fact(f"{asker.package}.requires"))
+        for name, specifier in needs.items():
+            package = package_of(name, name)
+            if package in stays or is_there(environment, package):
+                continue
+            bound = bounded(problem.session.matrix, asker.distribution, asker.version, name, "")
+            asked = dict.fromkeys((*specifier.split(","), *bound.split(",")))
+            coming = newest_in(name, ",".join(filter(None, asked)), "") if bound else None
+            found |= {package: coming} if coming is not None else {}
+    return found
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
@@ -232,7 +260,7 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
         return False
     asker = state.get(package_of(each.distribution, each.distribution))
     decided = package_of(each.needs, each.needs) in state
-    if _is_compiled_for(each) and decided:
+    if decided and (_is_compiled_for(each) or _comes_for_framework(state, each)):
         return False
     if asker is None or asker.kind is ChoiceKind.REMOVE or not decided:
         return True
@@ -244,6 +272,18 @@ def _is_compiled_for(each: Violation) -> bool:
     """Return whether a framework names the one torch that its kernels are compiled for."""
     is_framework = package_of(each.distribution) in TABLED_FRAMEWORKS
     return is_framework and each.needs == TORCH and each.specifier.startswith("==")
+
+
+def _comes_for_framework(state: State, each: Violation) -> bool:
+    """Return whether a framework that is there refuses the torch that comes."""
+    is_framework = package_of(each.distribution) in FRAMEWORKS
+    return is_framework and each.needs == TORCH and state[TORCH].is_change
+
+
+def _is_of_its_set(state: State, asker: str, each: Violation) -> bool:
+    """Return whether a framework pins what else belongs to the torch that comes for it."""
+    is_pin = asker in TABLED_FRAMEWORKS and each.specifier.startswith("==")
+    return is_pin and bool(each.found) and TORCH in state and state[TORCH].is_change
 
 
 def _follower(state: State, company: Company, each: Violation) -> tuple[Choice, ...]:
@@ -261,6 +301,8 @@ def _follower(state: State, company: Company, each: Violation) -> tuple[Choice, 
         is_lacking = not each.found and is_ours and asker not in problem.wishes.kept
         is_free = needed not in state and needed not in problem.wishes.kept
         is_meant = is_lacking or _is_unfit(company, asker, needed)
+        if is_free and _is_of_its_set(state, asker, each):
+            return _one(offer(f"{each.needs}{each.specifier}"))
         return _needed(state, company, each) if is_meant and is_free else ()
     stays = asker in problem.wishes.kept or each.distribution in problem.lessons.stuck
     # in a file nobody resolves again what it names exactly

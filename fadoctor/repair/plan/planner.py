@@ -27,6 +27,7 @@ from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect
 from fadoctor.repair.plan.hopes import hoping
 from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
+from fadoctor.repair.plan.judged_ranges import JudgedRanges
 from fadoctor.repair.plan.keeping import keeping_notes
 from fadoctor.repair.plan.lessons import Lessons
 from fadoctor.repair.plan.notes import is_advice_only, notes_of, unseen_notes
@@ -226,7 +227,7 @@ class _Planning:
             *self.variables,
             *advice_for(
                 self.findings,
-                left,
+                map(JudgedRanges(self.problem, after).written, left),
                 changes,
                 self._holds(after, assessment),
                 commands=is_advice_only(self.problem),
@@ -284,7 +285,10 @@ class _Planning:
             return FixProver(then, self.session, self.question.requirements)
 
         kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
-        return lambda finding, fix: not changes_one_of(fix, kept) and prover().holds(finding, fix)
+        ranges = JudgedRanges(self.problem, after)
+        return lambda finding, fix: (
+            not changes_one_of(fix, kept) and ranges.holds(fix) and prover().holds(finding, fix)
+        )
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.packages import FRAMEWORKS, PACKAGES
 from fadoctor.sources.targets.incompatible_pairs import TABLE, pairs_of
 
@@ -119,21 +119,31 @@ def _narrow(requirements: Requirements, name: str, beside: str, fits: str) -> No
 
 
 def violations(environment: Environment, requirements: Requirements) -> Iterator[Violation]:
-    """Yield what does not hold; nothing where the list of packages is not known.
+    """Yield what does not hold; of what a text without a list names, only what it names.
 
     A requirement on something of which only the presence is known cannot be violated by a version.
     """
     installed = environment.fact("packages.installed")
-    if not isinstance(installed, Known) or not isinstance(installed.value, dict):
-        return
-    there = installed.value
+    is_list = isinstance(installed, Known) and isinstance(installed.value, dict)
+    there = fact_mapping(installed) if is_list else _named(environment)
     for distribution, needs in requirements.items():
         if not there.get(distribution):
             continue  # not there, or in a release that nobody knows yet
         for name, specifier in needs.items():
             version = there.get(name)
+            if version is None and not is_list:
+                continue
             if version is None or not satisfies(version, specifier):
                 yield Violation(distribution, name, specifier, version or "")
+
+
+def _named(environment: Environment) -> dict[str, str]:
+    """Return the versions of the packages of the stack that are known: distribution -> version."""
+    found = {}
+    for package, names in PACKAGES.items():
+        if version := fact_text(environment.fact(f"{package}.version"), ""):
+            found[fact_text(environment.fact(f"{package}.distribution"), names[0])] = version
+    return found
 
 
 @lru_cache(maxsize=8192)

@@ -41,6 +41,9 @@ _AS_RANGE = re.compile(r"^==([0-9]{1,4})[.0-9]*$")
 """An exact release, which what else bounds the package may refuse."""
 
 
+_END = re.compile(r"<[0-9][0-9.]{0,30}$")
+
+
 class OpenBound(NamedTuple):
     """What keeps a package of which nobody knows which release comes from those that fail."""
 
@@ -81,6 +84,7 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
         name = name_of(package)
         # no release of NumPy's next generation helps an old torch, whoever bounds it
         is_sure = name == NUMPY or any(each.severity is Severity.ERROR for each in found)
+        is_sure = is_sure or any(map(_is_of_pair, found))
         if bound and (is_sure or not any(_requirement(each, package) for each in found)):
             own = _AS_RANGE.sub(_below_next, bound.removeprefix(name))
             yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
@@ -153,6 +157,9 @@ def _open(
         if not found:
             continue
         bounds = dict.fromkeys(filter(None, (_requirement(each, package) for each in found)))
+        ends = (_END.search(bound) for bound in bounds if any(map(_is_of_pair, found)))
+        # as its fix says it, without the beginning: a file may ask for an older one
+        bounds = {f"{name_of(package)}{e[0]}": None for e in ends if e} or bounds
         if not bounds:  # fixes that move what is pinned are none here: it was tried with older ones
             bounds = {f"{name_of(package)}<{version.partition('.')[0]}": None}
         yield package, found, next(
@@ -164,6 +171,11 @@ def _open(
             ),
             "",
         )  # fmt: skip
+
+
+def _is_of_pair(finding: Finding) -> bool:
+    """Return whether a release does not go with one that the files pin."""
+    return any(each.fact.endswith(".pair_told") for each in finding.evidence)
 
 
 def _below_next(exact: re.Match[str]) -> str:

@@ -17,11 +17,13 @@ from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
+    YAML,
     changed_line,
     command_with_index,
     command_without_index,
     index_line,
     is_index,
+    option_for_pip,
     still_asked,
 )
 from fadoctor.repair.resolution.torch_routes import Routes
@@ -342,6 +344,8 @@ def _with_its_index(
     is_of_pypi = bool(wanted) and not index and not {"@", "+"} & {*wanted}
     if index and kind == KIND:
         _with_index(lines, place.line - 1, index)
+    elif index and kind in YAML and (option := option_for_pip(lines, place.line - 1, index)):
+        lines[place.line - 1] = f"{option}\n{lines[place.line - 1]}"
     elif index:
         text = f"{place}: {name} comes from {index}: name that index there for it"
         return [Edit(place.file, text=text)]

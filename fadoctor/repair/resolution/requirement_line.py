@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # torch[x] >= 2.4, <3 | torch (>=2.4,<3) | torch @ https://...
 # up to a marker, a comment, a quote or the end
@@ -27,8 +31,25 @@ _INDEX_ALONE = re.compile(
 _COMMAND = re.compile(r"(?P<uv>\buv\s{1,3})?\bpip3?\s{1,3}install\b")
 _OF_SHELLS = ("Dockerfile",)
 _LISTS = ("requirements.txt", *_OF_SHELLS)
-_YAML = ("environment.yml",)
+YAML = ("environment.yml",)
 """Kinds of files by how they list requirements; of others no line is changed."""
+
+# - torch==2.2.1
+_ENTRY = re.compile(r"\s{0,20}-\s{1,9}")
+# - pip:
+_OF_PIP = re.compile(r"\s{0,20}-\s{1,9}pip\s{0,9}:")
+
+
+def option_for_pip(lines: Sequence[str], at: int, index: str) -> str:
+    """Return an entry that names an index for pip, as the one on a line; "" for one of conda's."""
+    entry = _ENTRY.match(lines[at])
+    deep = len(entry[0]) if entry is not None else 0
+    before = (_ENTRY.match(line) for line in reversed(lines[:at]))
+    above = (found for found in before if found and len(found[0]) < deep)
+    head = next(above, None)
+    if entry is None or head is None or not _OF_PIP.match(head.string):
+        return ""
+    return f"{entry[0]}--extra-index-url {index}" + "\r" * lines[at].endswith("\r")
 
 
 def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> str | None:
@@ -73,7 +94,7 @@ def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
     if kind.endswith(".toml"):  # else it is a key of a table
         return start > 0 and line[start - 1] in _QUOTE
     # conda's own lists have other names, and no addresses
-    return kind in _YAML and "==" in line[start:] and " @ " not in wanted
+    return kind in YAML and "==" in line[start:] and " @ " not in wanted
 
 
 def _spelt(old: str, name: str, text: str) -> str:

@@ -149,7 +149,28 @@ def _other(
         specifiers = {name: fits.get(name) for name in beside}
         if all(isinstance(s, str) and _is_in(beside[n], s) for n, s in specifiers.items()):
             return f"{distribution}{version}"
+    if BY_NAMES not in tables:
+        return ""
+    read = [row for row in matrix.tables[BY_NAMES].rows if row["package"] == distribution]
+    if not {str(row["beside"]) for row in read}.issuperset(beside):
+        return ""
+    own = [row for row in mine if row["beside"] in beside]
+    for version in dict.fromkeys(str(row["version"]) for row in reversed(read)):
+        rows = [row for row in own if _overlap(version, str(row["version"]))]
+        if all(_is_in(beside[str(row["beside"])], str(row.get("fits"))) for row in rows):
+            return f"{distribution}{version}"  # these were read, and ask for nothing that is gone
     return ""
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether one range begins within another; what has no beginning is taken to."""
+    starts = [_start(one), _start(other)]
+    return not all(starts) or _is_in(starts[0], other) or _is_in(starts[1], one)
+
+
+def _start(specifier: str) -> str:
+    clauses = parse_specifier(specifier) or ()
+    return next((each.version for each in clauses if each.operator in (">=", "==")), "")
 
 
 def _is_in(version: str, specifier: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.catalogue import build_catalogue
-from fadoctor.model.environment import DRIVER_NOT_GIVEN, OTHER_PLATFORM
+from fadoctor.model.environment import DRIVER_NOT_GIVEN, OTHER_PLATFORM, PASTED
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 from fadoctor.sources.targets.gpu_name import find_gpu
@@ -60,6 +60,8 @@ def apply_overlays(environment: Environment, overlays: Overlays, matrix: Matrix)
     if overlays.gpu:
         facts = {name: fact for name, fact in facts.items() if not name.startswith("gpu[")}
         facts.update(_gpu_facts(overlays.gpu, matrix))
+        if not overlays.driver:
+            facts.update(_told_driver(environment, facts))
     if overlays.driver:
         facts.update(_driver_facts(overlays.driver, facts, matrix))
         if overlays.gpu:
@@ -102,6 +104,31 @@ def _gpu_facts(names: tuple[str, ...], matrix: Matrix) -> dict[str, Fact]:
     driver = dict.fromkeys(_names_with_prefix("driver."), unread)
     counts = {"gpu.count": count, "gpu.visible_count": count}
     return {**facts, **driver, **_no_selection("--gpu"), **counts}
+
+
+def _told_driver(environment: Environment, assumed: dict[str, Fact]) -> dict[str, Fact]:
+    """Return the driver that a pasted text names, where the assumed GPUs may be the text's own.
+
+    They may where the text names none, or only such as have the same compute capability.
+    """
+    is_told = isinstance(environment.fact("driver.version"), Known)
+    if environment.target.reason != PASTED or not is_told:
+        return {}
+    here, mine = _capabilities(environment.facts), _capabilities(assumed)
+    if not mine or (here and here != mine):
+        return {}
+    return {name: f for name, f in environment.facts.items() if name.startswith("driver.")}
+
+
+def _capabilities(facts: dict[str, Fact]) -> set[object]:
+    """Return the compute capabilities of the GPUs that are known."""
+    return {
+        fact.value
+        for name, fact in facts.items()
+        if name.startswith("gpu[")
+        and name.endswith("].compute_capability")
+        and isinstance(fact, Known)
+    }
 
 
 def _no_gpu() -> dict[str, Fact]:

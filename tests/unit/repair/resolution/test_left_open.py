@@ -54,6 +54,8 @@ def test_a_release_that_a_pin_keeps_out_does_not_come(tmp_path: Path) -> None:
         (f"torch==2.6.0\ntransformers\nbitsandbytes==0.45.3\n{UNREAD}", ["transformers<5"]),
         (f"torch==2.6.0\ntransformers\nbitsandbytes==0.49.0\n{UNREAD}", []),
         (f"torch==2.6.0\ntransformers>=5\nbitsandbytes==0.45.3\n{UNREAD}", []),  # none is left
+        (f"torch==2.3.1\ntransformers==4.41.2\npeft>=0.10\n{UNREAD}", ["peft>=0.10,<0.14.0"]),
+        (f"torch==2.3.1\ntransformers==4.41.2\npeft>=0.10,<0.13\n{UNREAD}", []),
     ],
 )
 def test_a_bound_keeps_what_fails_away(tmp_path: Path, text: str, asked: list[str]) -> None:
