@@ -144,8 +144,7 @@ def explain(
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     kind = kind_of(reading.lines, knowledge)
     is_report = kind is None
-    if not is_report:
-        shown = calmed(shown)
+    shown = shown if is_report else calmed(shown)
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines) if is_report else ()

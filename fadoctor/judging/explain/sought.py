@@ -54,7 +54,7 @@ _SYSTEMS = {
 _ALL_SYSTEMS = ("linux_x86_64", "win_amd64", "macosx_arm64", "macosx_x86_64")
 _USUAL = 12
 """The newest minor release of Python for which most packages of the stack have files."""
-_NOTHING = Absent("the log shows no requirement that an installer seeks in vain")
+_NOTHING = Absent("the log shows no requirement that an installer does not find")
 
 
 class Sought(msgspec.Struct, frozen=True):
