@@ -76,7 +76,7 @@ _NUMBER = compiled(r"[ =:(\[-]{0,4}\d")
 # 7.0 | cu128
 _NUMBERS = compiled(r"\w{0,8}\d[\w.]{0,20}(?<!\.)")
 
-# tourch==1.13.1 | tourch (from versions: none): a misspelt name of a package is another one
+# torchh==1.13.1 | torchh (from versions: none): a misspelt name of a package is another one
 _ASKED = compiled(r"[\w-]{0,40}(?:[=<>~!]=| \(from versions)")
 
 # A word of the same sentence stands right before, or right behind.
