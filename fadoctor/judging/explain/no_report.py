@@ -76,8 +76,6 @@ _POLITE = compiled(
 )
 # 2.0.1 is one word; there is no blank behind a Chinese full stop.
 _SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
-
-
 # pip install x | $ export A=1 | python -m pip install y
 _COMMAND = compiled(
     r"\s{0,8}(?:[$#>] )?(?:sudo |python3? -m |uv )?(?:pip3?|conda|mamba|apt(?:-get)?|dnf|brew"
@@ -98,11 +96,11 @@ def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
     texts = [line.text for line in lines[: LINES_LIMIT + 1] if line.text.strip()]
     if not texts:
         return None
-    if _is_settled([line.text for line in lines if line.text.strip()], knowledge):
+    is_long = len(texts) > LINES_LIMIT
+    is_over = _is_settled([line.text for line in lines if line.text.strip()], knowledge)
+    if is_over or (not is_long and _is_shared(texts, knowledge)):
         return NoReport.SETTLED
-    if len(texts) <= LINES_LIMIT and _is_shared(texts, knowledge):
-        return NoReport.SETTLED
-    if len(texts) > LINES_LIMIT or any(_FRAME.match(text) for text in texts):
+    if is_long or any(_FRAME.match(text) for text in texts):
         return None
     if _is_list(texts):
         return NoReport.CHANGES

@@ -76,7 +76,12 @@ class Candidates:
 
         What a build is does not depend on the Python; whether this one can install it does.
         """
-        platform = text_of(environment, "host.platform")
+        asked = (text_of(environment, "host.platform"), "")
+        if asked not in self._torch:
+            self._torch[asked] = tuple(self._torch_of_all_pythons(asked[0]))
+        return self._torch[asked]
+
+    def _torch_of_all_pythons(self, platform: str) -> list[Choice]:
         pythons = {
             python for row in self.tables["torch-releases"].rows
             for python in cell_words(row.get("python"))
@@ -85,7 +90,7 @@ class Candidates:
         for python in sorted(pythons, key=lambda each: version_key(each.rstrip("t")), reverse=True):
             for choice in self._torch_builds(platform, python):
                 found.setdefault(choice.key, choice)
-        return tuple(sorted(found.values(), key=lambda choice: choice.age))
+        return sorted(found.values(), key=lambda choice: choice.age)
 
     def torch_like(self, environment: Environment) -> Choice | None:
         """Return the candidate that is the torch which is installed, where there is one."""

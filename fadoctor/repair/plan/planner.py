@@ -216,6 +216,8 @@ class _Planning:
         )
         writer = Writer(self.problem, dialect, gone)
         left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
+        ranges = JudgedRanges(self.problem, after)
+        holds = self._holds(after, assessment, ranges)
         changes = solution.changes
         written = (
             writer.fresh_actions(changes, self.question.fresh)
@@ -227,12 +229,12 @@ class _Planning:
             *self.variables,
             *advice_for(
                 self.findings,
-                map(JudgedRanges(self.problem, after).written, left),
+                map(ranges.written, left),
                 changes,
-                self._holds(after, assessment),
+                holds,
                 commands=is_advice_only(self.problem),
             ),
-            *advice_for((), complaints, (), self._holds(after, assessment), commands=True),
+            *advice_for((), complaints, (), holds, commands=True),
         )
         explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -273,7 +275,9 @@ class _Planning:
 
         return keeping_notes(self.problem, solution, self.base.verdicts, reach)
 
-    def _holds(self, after: Environment, assessment: Assessment) -> Callable[[Finding, Fix], bool]:
+    def _holds(
+        self, after: Environment, assessment: Assessment, ranges: JudgedRanges
+    ) -> Callable[[Finding, Fix], bool]:
         """Return what tells whether a fix of what is left holds on the facts as they will be."""
 
         @cache
@@ -285,7 +289,6 @@ class _Planning:
             return FixProver(then, self.session, self.question.requirements)
 
         kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
-        ranges = JudgedRanges(self.problem, after)
         return lambda finding, fix: (
             not changes_one_of(fix, kept) and ranges.holds(fix) and prover().holds(finding, fix)
         )

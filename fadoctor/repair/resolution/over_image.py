@@ -94,7 +94,7 @@ def _retag(lines: list[str], place: Place, wanted: str) -> bool:
     reference = next(iter(lines[at][start:].split()), "")
     variable = _VARIABLE.search(reference)
     if variable is not None:
-        return _retag_argument(lines[:at], lines, (reference, variable), wanted)
+        return _retag_argument(lines, at, (reference, variable), wanted)
     new = _changed(reference, (0, len(reference)), reference, wanted)
     if new:
         lines[at] = lines[at][:start] + lines[at][start:].replace(reference, new, 1)
@@ -102,14 +102,14 @@ def _retag(lines: list[str], place: Place, wanted: str) -> bool:
 
 
 def _retag_argument(
-    above: list[str], lines: list[str], tag: tuple[str, re.Match[str]], wanted: str
+    lines: list[str], below: int, tag: tuple[str, re.Match[str]], wanted: str
 ) -> bool:
-    """Write another release into the only ARG above that gives a tag its variable."""
+    """Write another release into the only ARG above a line that gives a tag its variable."""
     reference, variable = tag
     argument = re.compile(_ARGUMENT.format(variable["braced"] or variable["plain"]))
     given = {
         at: found
-        for at, line in enumerate(above)
+        for at, line in enumerate(lines[:below])
         if (found := argument.fullmatch(line)) is not None
     }
     if len(given) != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ class Routes:
         self._torch: dict[str, tuple[str, int]] = {}
         """File -> the release of torch that comes, and the line that asks for it."""
 
-    @property
+    @cached_property
     def matrix(self) -> Matrix:
         """The tables."""
         return Matrix(load_knowledge().tables)

@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.sources.manifests.docker_installs import Installs, shared_by
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import is_installer
+from fadoctor.sources.manifests.named_script import LENGTH_LIMIT
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
 from fadoctor.sources.manifests.planned_stage import Stage
 from fadoctor.syntax.dockerfile import Text
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 KIND, NOTEBOOK = "install script", "notebook"
 LINE_LIMIT = 500_000
-LENGTH_LIMIT = 1 << 18
-"""Characters of all commands."""
 
 _SUFFIXES = (".sh", ".bash", ".ipynb", ".slurm", ".sbatch", ".pbs", ".lsf", ".qsub")
 _SHEBANG = re.compile(r"#![^\n]{0,100}\b(?:bash|dash|zsh|ksh|sh)\b")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEPTH_LIMIT = 4
 """How many scripts may start one another."""
 
-_LENGTH_LIMIT = 1 << 18
+LENGTH_LIMIT = 1 << 18
 """Longest script that is followed, in characters."""
 
 _SHELLS = frozenset(("bash", "sh", "dash", "zsh"))
@@ -42,7 +42,7 @@ def named_script(
         except InputError:
             continue
         is_script = name.endswith((".sh", ".bash")) or _SHEBANG.match(source.text) is not None
-        return source if is_script and len(source.text) <= _LENGTH_LIMIT else None
+        return source if is_script and len(source.text) <= LENGTH_LIMIT else None
     return None
 
 
