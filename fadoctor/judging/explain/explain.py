@@ -170,10 +170,7 @@ def explain(
         place = broke_at(reading.lines, knowledge, around.matrix)
         more = (*more, place) if place is not None and not more else more
         if not more and (ended is None or is_ours(ended)):
-            told_by = told_cause(
-                reading.lines, reading.facts(), knowledge, beside_notes=bool(shown)
-            )
-            more = (told_by,) if told_by is not None else ()
+            more, shown = _told_by(reading, shown, knowledge)
     if (more or shown) and asks_beforehand(reading.lines, knowledge):
         shown, more = calmed(shown, sure=False), calmed(more)
     more = tuple(cause for cause in more if cause.rule.id not in ignore)
@@ -204,6 +201,18 @@ def explain(
         overlays=judged.environment.overlays if judged is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _told_by(
+    reading: Reading, notes: tuple[Cause, ...], knowledge: Knowledge
+) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
+    """Return what the person tells, and the notes that stay beside it.
+
+    What a code of CUDA means in general gives way to it.
+    """
+    worded = tuple(cause for cause in notes if not cause.is_of_code)
+    told = told_cause(reading.lines, reading.facts(), knowledge, beside_notes=bool(worded))
+    return ((told,), worded) if told is not None else ((), notes)
 
 
 def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:

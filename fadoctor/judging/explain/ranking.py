@@ -74,6 +74,8 @@ class Cause(msgspec.Struct, frozen=True):
     consequences: tuple[str, ...] = ()
     times: int = 1
     """In how many failures it shows."""
+    is_of_code: bool = False
+    """Whether only the code that a call answers shows it, and no wording."""
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -93,6 +95,7 @@ class _Found(msgspec.Struct):
     times: int = 1
     calm: bool = False
     """Whether its line says how the program goes on."""
+    is_of_code: bool = False
 
 
 def rank_causes(
@@ -166,7 +169,7 @@ def _take_coded(
         for whole, match in coded(failure):
             line = whole.line_at(match.start)
             if match.rule_id not in best and line.number not in shown:
-                _take(new, _Found(place, match, whole, 1, _goes_on(line.text)))
+                _take(new, _Found(place, match, whole, 1, _goes_on(line.text), is_of_code=True))
     known = best.keys() | new.keys()
     best |= {
         name: each
@@ -339,6 +342,7 @@ def _cause(found: _Found, rule: Rule) -> Cause:
         tuple(line for line in lines if line.text.strip())[:LINES_SHOWN],
         found.failure,
         times=max(1, found.times),
+        is_of_code=found.is_of_code,
     )
 
 

@@ -1,7 +1,7 @@
-"""What rules say of a code that CUDA or one of its libraries answers, in whichever form it is told.
+"""What rules say of a code that CUDA, HIP or a library answers, in whichever form it is told.
 
-cudaErrorNoDevice, CUDA_ERROR_NO_DEVICE, "CUDA failure 100" and the text of that code are one code:
-its line is read again as CUDA itself words it, with the name behind.
+cudaErrorNoDevice, CUDA_ERROR_NO_DEVICE, "cuInit returned 100" and the text of that code are one
+code: its line is read again as CUDA itself words it, with the name behind.
 """
 
 from __future__ import annotations
@@ -24,31 +24,52 @@ if TYPE_CHECKING:
 
 CODES, MEANINGS = "status-codes", "status-meanings"
 
-CUDA, NCCL = "CUDA", "NCCL"
+CUDA, HIP, NCCL = "CUDA", "HIP", "NCCL"
 """The families whose texts are read, too."""
 
-MARKS = ("cuda", "_status_", "cufft_", "nccl", "gpuassert")
+MARKS = (
+    *("cuda", "_status_", "cufft_", "nccl", "gpuassert", "hip", "error"),
+    *("cuinit", "cudevice", "cuctx", "cumem", "cumodule", "culaunch"),
+)
 """A text with a code has one of them, in small letters."""
 
 _LEAD = (
-    r"(?:(?i:\b(?:cuda|cudnn|cublas|cufft|cusolver|cusparse|nccl)(?: (?:runtime|driver))? error)"
-    r"[:,]? ?)?"
+    r"(?:(?i:\b(?:cuda|hip|cudnn|cublas|cufft|cusolver|cusparse|nccl)"
+    r"(?: (?:runtime|driver))? error)[:,]? ?)?"
 )
 # cudaErrorNoDevice | CUDA_ERROR_NO_DEVICE | cuDNN error: CUDNN_STATUS_BAD_PARAM | ncclSystemError
 _NAME = compiled(
-    _LEAD + r"(?<!\w)(cudaError[A-Z]\w{2,60}|CUDA_ERROR_[A-Z]\w{2,60}|CUFFT_[A-Z]\w{3,40}"
+    _LEAD + r"(?<!\w)((?:cuda|hip)Error[A-Z]\w{2,60}|CUDA_ERROR_[A-Z]\w{2,60}|CUFFT_[A-Z]\w{3,40}"
     r"|CU(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_[A-Z]\w{3,80}|nccl[A-Z]\w{4,40})(?!\w)"
 )
-# cuda runtime error (98) : | CUDA failure 98: | CUDA driver error 100 | Cuda error: 700[
+# What is counted, and no code: failed 3 times, returned 2 devices
+_NO_COUNT = r"(?! ?(?:times?|attempts?|devices?|gpus?|bytes|[kmg]i?b|ms|s|%)\b)"
+# cuda runtime error (98) : | CUDA failure 98: | CUDA initialization failure with error: 222
 _NUMBER = compiled(
-    r"\b(?i:cuda(?: (?:runtime|driver))? (?:error|failure))(?: code)?[ :=]{0,3}\(?(\d{1,3})"
-    r"(?![\w.])\)?[ :]{0,3}"
+    r"\b(?i:(cuda|hip)(?: (?:runtime|driver|initiali[sz]ation|init|call|kernel|launch)){0,2} "
+    r"(?:error|failure|failed)(?: (?:with|by|code|error|status)){0,3})"
+    r"[ :=]{0,3}\(?(\d{1,3})(?![\w.])(?i:" + _NO_COUNT + r")\)?[ :]{0,3}"
 )
+# cuInit(0) failed with error 100 | cuInit err: 803 | cudaGetDeviceCount returned 35
+_OF_CALL = compiled(
+    r"\b(cuda|cu|hip)[A-Z]\w{2,40}(?:\([^()\n]{0,40}\))?[ :,'\"`]{1,3}"
+    r"(?i:(?:call|has|returned|returns?|failed|fails|failure|gave|with|error|err|code|status"
+    r"|result|rc|ret)[ :=,('\"#]{1,3}|(?:==?|->|=>) ?){1,5}"
+    r"(\d{1,3})(?![\w.])(?i:" + _NO_COUNT + r")\)?[ :]{0,3}"
+)
+# Behind and before a text, its number: unknown error 999 | error 804: forward compatibility ...
+_BEHIND = compiled(r"[ ,:('\"]{1,3}(?i:(?:error|code|err)[ :=]{1,2})?\(?(\d{1,3})(?![\w.])\)?")
+_AHEAD = compiled(r"(?i:\berror|\bcode)[ :=(]{1,3}(\d{1,3})[ ,:)'\"-]{1,4}$")
 # Before a text of CUDA: CUDA error: | Error in cudaMalloc: | GPUassert: | Cuda failure '
 _BEFORE_TEXT = compiled(
     r"(?:(?i:\bcuda)\w{0,40}[^\n]{0,40}?(?i:err|fail)"
     r"|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bcu(?:da)?[A-Z]\w{2,40}"
     r"|(?i:\bgpuassert)|\bTriton Error \[CUDA\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
+)
+# Before a text of HIP: HIP error: | hipMalloc failed: | Triton Error [HIP]: Code: 98, Messsage:
+_OF_HIP = compiled(
+    r"(?:(?i:\bhip)\w{0,40}[^\n]{0,40}?(?i:err|fail)|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bhip[A-Z]\w{2,40}"
+    r"|\bTriton Error \[HIP\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
 )
 _OF_NCCL = compiled(r"\b(?i:nccl)[^\n]{0,200}?\b(?i:error)\b[^\n]{0,200}$")
 # if (status != cudaErrorNotReady) | case cudaErrorAssert: | ErrorTypes::
@@ -57,9 +78,11 @@ _NO_ANSWER = compiled(r"(?i)undefined|undeclared|not declared|identifier|no memb
 _SHORTEST = 9
 # A line that may hold a code: others are not looked at.
 _MAYBE = compiled(
-    r"cudaError[A-Z]|CUDA_ERROR_[A-Z]|_STATUS_[A-Z]|CUFFT_[A-Z]|nccl[A-Z]|(?i:gpuassert)"
-    r"|(?i:cuda)[^\n]{0,80}(?i:err|fail)|(?i:err|fail)[^\n]{0,40}\bcu(?:da)?[A-Z]"
-    r"|(?i:nccl)[^\n]{0,200}(?i:error)|\[CUDA\]"
+    r"(?:cuda|hip)Error[A-Z]|CUDA_ERROR_[A-Z]|_STATUS_[A-Z]|CUFFT_[A-Z]|nccl[A-Z]|(?i:gpuassert)"
+    r"|(?i:cuda|\bhip)[^\n]{0,80}(?i:err|fail)"
+    r"|(?i:err|fail)[^\n]{0,40}\b(?:cu(?:da)?|hip)[A-Z]"
+    r"|(?i:nccl)[^\n]{0,200}(?i:error)|\[(?:CUDA|HIP)\]"
+    r"|\b(?:cu(?:da)?|hip)[A-Z]\w{2,40}[^\n]{0,60}\d|(?i:error)[ :=(]{1,3}\d{3}(?!\w)"
 )
 # Programs that have nothing of Python's stack, and words of that stack.
 _ELSEWHERE = compiled(
@@ -83,16 +106,15 @@ class StatusCodes:
             for name in cell_words(row["name"])
         }
         self._names: dict[str, str] = {}
-        self._numbers: dict[str, str] = {}
-        texts: dict[str, dict[str, str]] = {CUDA: {}, NCCL: {}}
+        self._numbers: dict[tuple[str, str], str] = {}
+        texts: dict[str, dict[str, str]] = {CUDA: {}, HIP: {}, NCCL: {}}
         for row in codes.rows:
             names, family = cell_words(row["name"]), str(row["family"])
             text = row["text"] if isinstance(row.get("text"), str) else told.get(names[0], "")
             for name in names:
                 worded = f"{text} ({names[0]})" if text else name
                 self._names[name] = f"{family} error: {worded}"
-            if family == CUDA:
-                self._numbers[str(row["number"])] = self._names[names[0]]
+            self._numbers[family, str(row["number"])] = self._names[names[0]]
             if text and family in texts:
                 texts[family].setdefault(str(text), self._names[names[0]])
         self._texts = {family: (_any(said), said) for family, said in texts.items()}
@@ -104,9 +126,9 @@ class StatusCodes:
 
     def worded(self, text: str) -> str:
         """Return a line with its code as CUDA words it; the line itself where it has none."""
-        for pattern, known in ((_NAME, self._names), (_NUMBER, self._numbers)):
+        for pattern in (_NAME, _NUMBER, _OF_CALL):
             for found in pattern.finditer(text):
-                worded = known.get(found[1])
+                worded = self._known(found)
                 if worded is None or _is_no_answer(text, found.start(1)):
                     continue
                 rest = text[found.end() :]
@@ -114,11 +136,25 @@ class StatusCodes:
                 return f"{text[: found.start()]}{worded}{_without(rest, said)}"
         for family, (texts, known) in self._texts.items():
             for found in texts.finditer(text):
-                before = text[: found.start()]
-                is_told = _BEFORE_TEXT if family == CUDA else _OF_NCCL
-                if is_told.search(before) and not _is_no_answer(text, found.start()):
-                    return f"{_lead_of(before)}{known[found[0]]}{text[found.end() :]}"
+                before, worded = text[: found.start()], known[found[0]]
+                is_told = _ANNOUNCED[family].search(before) or self._is_numbered(found, worded)
+                if is_told and not _is_no_answer(text, found.start()):
+                    return f"{_lead_of(before)}{worded}{text[found.end() :]}"
         return text
+
+    def _known(self, found: re.Match[str]) -> str | None:
+        """Return the code of a name, or of a number with the call or the words before it."""
+        if found.re is _NAME:
+            return self._names.get(found[1])
+        return self._numbers.get((HIP if found[1].lower() == "hip" else CUDA, found[2]))
+
+    def _is_numbered(self, found: re.Match[str], worded: str) -> bool:
+        """Return whether a text of CUDA stands beside its own number: unknown error 999."""
+        beside = (
+            _BEHIND.match(found.string, found.end()),
+            _AHEAD.search(found.string[: found.start()]),
+        )
+        return any(one and self._numbers.get((CUDA, one[1])) == worded for one in beside)
 
 
 def _codes_of(knowledge: Knowledge) -> StatusCodes:
@@ -142,8 +178,11 @@ def _without(rest: str, said: str) -> str:
     return rest[told + len(said) :] if 0 <= told <= _SHORTEST else f" {rest.lstrip()}".rstrip()
 
 
+_ANNOUNCED = {CUDA: _BEFORE_TEXT, HIP: _OF_HIP, NCCL: _OF_NCCL}
+"""What announces a text of each family."""
+
 _TOLD_LEAD = compiled(
-    r"(?i:\bcuda(?: (?:runtime|driver))? (?:error|failure)|\bgpuassert|\[cuda error\])"
+    r"(?i:\b(?:cuda|hip)(?: (?:runtime|driver))? (?:error|failure)|\bgpuassert|\[cuda error\])"
     r"[:= ]{0,3}['\"]?$"
 )
 

@@ -1,7 +1,7 @@
 """What calls of CUDA and of its libraries answer: names, numbers and texts, ``status-codes``.
 
-The names are those of the headers in NVIDIA's wheels. The texts of CUDA are read in the table of
-its runtime library, which is parsed and never loaded.
+The names are those of the headers in NVIDIA's wheels, and those of HIP of the header in triton's.
+The texts of CUDA are read in the table of its runtime library, which is parsed and never loaded.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ LIBRARIES = (
     Library("cuSOLVER", "nvidia-cusolver", ("cusolver_common.h",), "CUSOLVER_STATUS_"),
     Library("cuSPARSE", "nvidia-cusparse", ("cusparse.h",), "CUSPARSE_STATUS_"),
     Library("NCCL", "nvidia-nccl-cu13", ("nccl.h",), "nccl"),
+    Library("HIP", "triton", ("hip/hip_runtime_api.h",), "hipError"),
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ENUM = re.compile(r"\benum\b[^{;]{0,200}\{([^}]{1,200000})\}\s{0,4}(\w{1,80})?")
 _MACRO = r"(?:\s{1,4}[A-Z][A-Z_]{3,60})?"
-_STATUS = re.compile(r"(?:cuda|nccl|CU|cu\w{2,10})(?:Error|Result|Status|result)(?:_t|_enum)?")
+_STATUS = re.compile(r"(?:cuda|hip|nccl|CU|cu\w{2,10})(?:Error|Result|Status|result)(?:_t|_enum)?")
 _HEAD = re.compile(r"\benum\b\s{0,4}(?:__\w{1,40}__\s{0,4})?(\w{0,80})")
 
 _IDENT, _ELF = 16, b"\x7fELF\x02\x01"

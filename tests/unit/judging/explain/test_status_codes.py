@@ -34,6 +34,14 @@ OF_TEXT = (
     "RuntimeError: Triton Error [CUDA]: {}",
     "Cuda failure '{}'",
 )
+OF_NUMBER = (
+    "cuInit(0) failed with error {number}",
+    "cuInit() returned {number}",
+    "cuInit err: {number}",
+    "cudaGetDeviceCount returned {number}",
+    "CUDA initialization failure with error: {number}",
+    "cuda driver error {number}",
+)
 OF_NAME = (
     "RuntimeError: CUDA error: {}",
     "cuInit failed: {} ({number})",
@@ -68,6 +76,28 @@ def test_a_name_of_cuda_is_its_code(form: str) -> None:
             assert f"CUDA error: {row['text']} ({names[0]})" in worded
 
 
+@pytest.mark.parametrize("form", OF_NUMBER)
+def test_a_number_that_a_call_returns_is_its_code(form: str) -> None:
+    for row in CUDA:
+        worded = codes().worded(form.format(number=row["number"]))
+        assert f"({cell_words(row['name'])[0]})" in worded
+
+
+@pytest.mark.parametrize(
+    ("text", "worded"),
+    [
+        ("hipMalloc failed with error code 98", "HIP error: invalid device function"),
+        ("hipErrorInvalidDeviceFunction on my 6700 XT", "HIP error: invalid device function"),
+        ("hipModuleLoad: failed: device kernel image is invalid", "HIP error: device kernel image"),
+        ("the container says unknown error 999", "CUDA error: unknown error"),
+        ("error 35: CUDA driver version is insufficient for CUDA runtime version",
+         "CUDA error: CUDA driver version is insufficient"),
+    ],
+)  # fmt: skip
+def test_codes_of_hip_and_texts_beside_their_number(text: str, worded: str) -> None:
+    assert worded in codes().worded(text)
+
+
 @pytest.mark.parametrize("family", sorted({str(row["family"]) for row in ROWS}))
 def test_each_code_has_an_answer_of_its_family(family: str) -> None:
     wrong = []
@@ -99,6 +129,11 @@ def test_each_code_has_a_meaning_and_each_meaning_a_code() -> None:
         "CUDA 12.1 was found, and error handling is on",
         "cudaErrorSomethingElse",
         "CUDA error handling 101 for beginners",
+        "cudaMalloc failed 3 times",
+        "cudaGetDeviceCount returned 2 devices",
+        "CUDA failed 700 times since noon",
+        "unknown error 404 in the page",
+        "error 999: the printer is out of memory",
     ],
 )
 def test_what_is_no_answer_of_a_call_stays(text: str) -> None:
@@ -122,3 +157,12 @@ def test_a_code_of_the_driver_and_the_runtime_has_one_answer() -> None:
     forms = ("cudaErrorNoDevice", "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")
     rules = {explained(f"RuntimeError: CUDA error: {form}")[0].rule_id for form in forms}
     assert rules == {"torch-sees-no-gpu"}
+
+
+def test_what_a_code_means_in_general_gives_way_to_what_is_told() -> None:
+    log = (
+        "Since my laptop woke up from sleep Ollama computes on the CPU alone, Linux.\n"
+        'cudaSetDevice err: 999\nmsg="Unable to load cudart" error="cudart init failure: 999"\n'
+    )
+    assert explained(log)[0].rule_id == "ollama-cuda-not-started"
+    assert explained("cudaSetDevice err: 999")[0].rule_id == "device-launch-failure"
