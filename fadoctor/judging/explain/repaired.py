@@ -32,6 +32,7 @@ TRIES = 12
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
 # A line that may hold one of the messages below.
 _FAILED = compiled(r"[Ee]rror|cannot|DLL load")
+_OF_LIBRARY = ".so"
 # No module named 'distutils'
 _NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
 _PART = compiled(r"\w")
@@ -72,6 +73,34 @@ _OF_SYSTEMS = (
 )  # fmt: skip
 """What messages of Python and compilers say with one of their words lost, and as printed."""
 
+_LIBRARY = r"['\"`]?\b(lib[\w+-]{2,60}\.so(?:\.\d{1,4}){0,3})(?![\w.]*\w|:)['\"`]?"
+_TOLD_MISSING = (
+    # no such file libcudnn.so.9 | couldn't find libcudart.so.12
+    compiled(
+        r"\b(?i:no such file(?: or directory)?|missing|(?:could ?n[o']t|can ?no?t|can't|unable to"
+        r"|fail(?:ed|s) to|does ?n[o']t) (?:find|load|open|locate|see))"
+        r"(?: (?i:the|a|any|file|library|shared|object|dynamic|named|called)){0,4}:? {0,2}"
+        + _LIBRARY
+    ),
+    # In Chinese and Russian: is not found, is missing
+    compiled(
+        r"(?:\u627e\u4e0d\u5230|\u7f3a\u5c11|\u672a\u627e\u5230"
+        r"|\u043d\u0435 \u043d\u0430\u0445\u043e\u0434\u0438\u0442) ?" + _LIBRARY
+    ),
+    compiled(
+        _LIBRARY + r" ?(?:\u627e\u4e0d\u5230|\u7f3a\u5931|\u4e0d\u5b58\u5728"
+        r"|\u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d)"
+    ),
+    # libcudnn.so.9 is missing | libcublas.so.12 cannot be loaded | libcudart.so.12 => not found
+    compiled(
+        _LIBRARY + r"(?: (?i:library|file))?(?: (?i:is|was|=>))? (?i:missing|not found|not there"
+        r"|(?:can ?not|can't|could ?n[o']t) be (?:found|loaded|opened|located))"
+    ),
+)
+"""How people tell of a library that the loader did not find."""
+
+_LOADER = r"\1: cannot open shared object file: No such file or directory"
+
 
 def repaired_matches(
     lines: list[Line],
@@ -87,7 +116,8 @@ def repaired_matches(
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
-    for whole in (*_once(lines), *_as_printed(lines)):
+    of_libraries = _as_the_loader_says(lines) if tolerant is not None else ()
+    for whole in (*_once(lines), *_as_printed(lines), *of_libraries):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, said, start, end in _meant(lines, tolerant) if tolerant is not None else ():
         meant = whole.text[start:end]
@@ -119,6 +149,24 @@ def _as_printed(lines: list[Line]) -> Iterator[Failure]:
     ]
     if told != lines:
         yield Failure("", tuple(told))
+
+
+def _as_the_loader_says(lines: list[Line]) -> Iterator[Failure]:
+    """Yield a text in which a library that is told to be missing is so in the loader's words."""
+    told = [
+        msgspec.structs.replace(line, text=_of_loader(line.text))
+        if len(line.text) <= LINE_LIMIT and _OF_LIBRARY in line.text
+        else line
+        for line in lines
+    ]
+    if told != lines:
+        yield Failure("", tuple(told))
+
+
+def _of_loader(text: str) -> str:
+    for pattern in _TOLD_MISSING:
+        text = pattern.sub(_LOADER, text)
+    return text
 
 
 def _with_lost_word(text: str) -> str:

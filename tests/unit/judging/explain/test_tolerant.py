@@ -202,3 +202,32 @@ def test_another_word_at_the_end_is_not_one_that_was_lost(knowledge: Knowledge) 
     line = "GCC 14 is not yet supported by the {} of this image"
     assert loud(knowledge, line.format("nvcc"))
     assert loud(knowledge, line.format("distribution")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "rule_id"),
+    [
+        ("torch: can't find libcudart.so.12 in my env", "libcudart-missing"),
+        ("ldd lists libcublasLt.so.11 => not found", "libcudart-missing"),
+        ("could not load libcuda.so.1 in the container", "driver-lib-missing-container"),
+        ("vllm \u542f\u52a8\u65f6\u627e\u4e0d\u5230 libcudart.so.12", "libcudart-missing"),
+        ("bitsandbytes on Ubuntu, no such file libbitsandbytes_rocm62.so",
+         "bitsandbytes-rocm-missing"),
+    ],
+)  # fmt: skip
+def test_a_library_that_is_told_to_be_missing_is(
+    knowledge: Knowledge, line: str, rule_id: str
+) -> None:
+    assert [each[0] for each in loud(knowledge, line)][:1] == [rule_id]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I have libcudart.so.12, and it was found",
+        "libcudart.so.12 could be loaded, the model is slow",
+        "Which package has libcudart.so.12?",
+    ],
+)
+def test_a_library_that_is_there_is_not_missing(knowledge: Knowledge, line: str) -> None:
+    assert loud(knowledge, line) == []
