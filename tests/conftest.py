@@ -164,7 +164,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Of a test marked `sampled` each fourth always runs, the one after it is long, and the others are
     weekly. Of one marked `thinned` each third is as it is, and the others are weekly. They come in
-    the order in which they are written: other plugins mix them after this.
+    the order that the seed gives them: a run by hand chooses others each time, and .ci/run, which
+    names its seed, the same ones. Without pytest-randomly they come as they are written.
     """
     counts: Counter[str] = Counter()
     for item in items:

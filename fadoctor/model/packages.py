@@ -338,6 +338,9 @@ CALLED = {
 # Up to here it is written by tools/write_packages.py.
 
 
+_PREFIXES = {name: key for key, names in reversed(PACKAGES.items()) for name in names}
+
+
 def package_of(distribution: str, otherwise: str = "") -> str:
     """Return the fact prefix of a distribution, `otherwise` where the catalogue has none."""
-    return next((key for key, names in PACKAGES.items() if distribution in names), otherwise)
+    return _PREFIXES.get(distribution, otherwise)

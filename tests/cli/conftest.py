@@ -8,16 +8,19 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli import forks
+from tests.cli.configs import A100
 from tests.cli.environments import add_flash_attn, add_torch, make_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
+
+    from tests.cli.configs import Told
 
 INSTALLED = shlex.split(os.environ.get("FADOCTOR_TESTS_COMMAND", ""))
 COMMAND = INSTALLED or [sys.executable, "-m", "fadoctor"]
@@ -71,6 +74,32 @@ def check(run: Run) -> Callable[..., Any]:
         return json.loads(result.stdout)
 
     return check_it
+
+
+@pytest.fixture
+def told(check: Callable[..., Any], tmp_path: Path) -> Callable[..., Told]:
+    """Return what is found of some files, beside the healthy A100 with overlays and other facts."""
+
+    def tell(
+        files: Mapping[str, str], *arguments: str, facts: Mapping[str, str | None] = {}
+    ) -> Told:
+        saved = json.loads(Path(A100).read_text(encoding="utf-8"))
+        for name, value in facts.items():
+            saved["facts"][name] = (
+                {"state": "absent", "source": "a test"}
+                if value is None
+                else {"state": "known", "value": value, "source": "a test"}
+            )
+        environment = tmp_path / "facts.json"
+        environment.write_text(json.dumps(saved), encoding="utf-8")
+        options: list[str] = []
+        for name, text in files.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+            options += ["--config", str(tmp_path / name)]
+        report = check("--facts", str(environment), *options, *arguments)
+        return {finding["rule_id"]: finding for finding in report["findings"]}
+
+    return tell
 
 
 @pytest.fixture

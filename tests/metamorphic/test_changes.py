@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-import yaml
 
 from fadoctor.judging.engine.suite import cases_of, is_log, load_suite, outcome_of
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.finding import Finding, Outcome, Severity
 from tests.metamorphic.changes import CHANGES
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -67,7 +67,7 @@ def first(text: str) -> Finding | None:
 
 
 def texts() -> list[str]:
-    found: list[str] = list(yaml.safe_load(CAUSES.read_text(encoding="utf-8")).values())
+    found: list[str] = list(read_plain(CAUSES).values())
     of_cases = []
     for file in load_suite().rules().values():
         of_cases += [

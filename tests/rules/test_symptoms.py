@@ -7,16 +7,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import yaml
 
 from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.model.finding import Severity
+from tests.plain_yaml import read_plain
 from tests.shipped import compiled
 from tests.work import which_ends
 
 COMPILED = compiled()
 MATCHER = Matcher(COMPILED.knowledge)
-TEXTS = yaml.safe_load(Path(__file__).with_name("wordings.yaml").read_text(encoding="utf-8"))
+TEXTS = read_plain(Path(__file__).with_name("wordings.yaml"))
 WORDINGS = [(rule_id, text) for rule_id, texts in TEXTS["wordings"].items() for text in texts]
 HARMLESS = TEXTS["harmless"]
 WITH_SYMPTOMS = sorted(rule.id for rule in COMPILED.knowledge.rules if rule.symptoms)

@@ -129,6 +129,27 @@ def test_plans_run_only_what_they_say(space: Space) -> None:
             assert action.kind is not ActionKind.BUILD  # nobody allowed one
 
 
+@pytest.mark.long
+def test_cells_that_no_release_has_together_have_reasons_of_their_own(space: Space) -> None:
+    """It said only that nothing works, though a newer driver would give most of them."""
+    file = next(each for each in space.files if each is not None and each.version == "2.0.7")
+    torch = next(each for each in space.torches if each.version == "2.15.0+cu134")
+    state = State(
+        torch=torch,
+        file=file,
+        python="cp312",
+        gpu="12.0",
+        driver=DRIVERS[0],
+        extension=False,
+        triton="pinned",
+    )
+    first, second = plan_of(state, space).conflicts
+    for conflict in (first, second):
+        assert conflict.because[0] == f"the NVIDIA driver is {state.driver}"
+        assert "a newer NVIDIA driver" in {each.give_up for each in conflict.alternatives}
+    assert second.because[1] == f"no known combination of releases works together with {first.wish}"
+
+
 def distinct_states(space: Space, doctor: Doctor, part: int) -> list[State]:
     """Return states of every so many-th torch that break different rules each, or no rule."""
     chance = random.Random(part)  # noqa: S311 -- a sample

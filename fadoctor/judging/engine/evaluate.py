@@ -156,8 +156,11 @@ def _judge(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
     if found.outcome is not Outcome.UNKNOWN:
         return found
     facts = scope.environment.facts
-    few = {name: fact for name, fact in scope.unknown_facts().items() if facts.get(name) is fact}
-    few = {name: fact for name, fact in few.items() if fact.among}
+    few = {
+        name: fact
+        for name, fact in scope.read.items()
+        if isinstance(fact, Unknown) and fact.among and facts.get(name) is fact
+    }
     return (_for_each(found, few) if few else None) or found
 
 
@@ -198,8 +201,8 @@ def _as_read(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
 
 
 def _unknown(rule: Rule, subject: Subject, scope: Scope) -> Judgement:
-    reasons = [fact.reason for fact in scope.unknown_facts().values()]
-    reason = reasons[0] if reasons else "two values cannot be compared"
+    reasons = (fact.reason for fact in scope.read.values() if isinstance(fact, Unknown))
+    reason = next(reasons, "two values cannot be compared")
     return Judgement(rule, subject, Outcome.UNKNOWN, scope, reason, _lowered(rule, scope))
 
 

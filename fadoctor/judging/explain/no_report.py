@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.told_words import is_printed, small_idea
+from fadoctor.judging.explain.ideas import small_idea
+from fadoctor.judging.explain.told_words import is_printed
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.syntax.patterns import compiled

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.suite import cases_of, is_log, outcome_of
-from fadoctor.judging.explain.told_words import CAUSES, WORDS
+from fadoctor.judging.explain.ideas import WORDS
+from fadoctor.judging.explain.told_words import CAUSES
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.finding import Outcome
 from fadoctor.syntax.patterns import compiled

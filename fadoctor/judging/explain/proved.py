@@ -9,9 +9,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.engine.scope import Scope
+from fadoctor.judging.explain.ideas import told_idea
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.solved_errors import is_over
-from fadoctor.judging.explain.told_words import told_idea
 from fadoctor.judging.explain.useless_fixes import refusal_of
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity

@@ -5,11 +5,11 @@ It is asked last, of short texts in which nothing else is found.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.explain.ideas import as_words, ideas_of, plain
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.program_reach import gpus_told, reach_of
@@ -17,7 +17,7 @@ from fadoctor.judging.explain.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import rules_by_id
+from fadoctor.model.rule import kept_with, rules_by_id
 from fadoctor.sources.logs.messages import exceptions
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from fadoctor.judging.explain.ranking import Cause
     from fadoctor.knowledge.matrix.query import Row
     from fadoctor.model.fact import Fact
-    from fadoctor.model.rule import Cell, Knowledge, Rule
+    from fadoctor.model.rule import Knowledge, Rule
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.facts import LogFacts
 
-CAUSES, WORDS = "told-causes", "told-words"
+CAUSES = "told-causes"
 _CHANGE = "change-form"
 
 _LINUX = "linux-told|wsl-word|docker"
@@ -49,9 +49,6 @@ BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 
 SUCCESS, OTHERWISE = "success-told", "otherwise-told"
 """Ideas of what works as it should, and of what would happen if a step were left out."""
-
-NOWHERE = r"(?!)"
-"""The pattern of an idea that no table has."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""
@@ -79,7 +76,6 @@ _PRINTED = compiled(
 )
 # - [ ] macOS: an answer of a form that is not chosen
 _UNTICKED = compiled(r"\s{0,8}[-*] \[ ?\] ")
-_BLANKS = compiled(r" {2,9}")
 # I successfully built and ran it on this GPU.
 _SUCCEEDED = compiled(
     r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
@@ -129,13 +125,14 @@ class _Text:
     def __init__(
         self,
         lines: tuple[Line, ...],
-        words: Mapping[str, str],
+        knowledge: Knowledge,
         reported: frozenset[int],
     ) -> None:
         kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
-        self._lines, self._words, self._reported = kept, words, reported
+        self._lines, self._reported = kept, reported
+        self._pattern = ideas_of(knowledge).small
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
-        self._whole = _plain(whole)
+        self._whole = plain(whole)
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -171,24 +168,15 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            plain = ((line, _plain(text)) for line, text in found)
+            read = ((line, plain(text)) for line, text in found)
             would = self._pattern(OTHERWISE)
-            self._sentences[others] = tuple(each for each in plain if not would.search(each[1]))
+            self._sentences[others] = tuple(each for each in read if not would.search(each[1]))
         if (idea, others) not in self._places:
             pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
                 at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
             )
         return self._places[idea, others]
-
-    def _pattern(self, idea: str) -> re.Pattern[str]:
-        # idea|another: whichever of them stands there
-        words = (simplified(self._words.get(each, NOWHERE)) for each in idea.split("|"))
-        return _idea("|".join(words))
-
-
-def _plain(text: str) -> str:
-    return _BLANKS.sub(" ", simplified(text.lower()))
 
 
 def told_cause(
@@ -200,14 +188,14 @@ def told_cause(
     """
     if not lines or len(lines) > LINES_LIMIT:
         return None
-    text = _Text(lines, _words(knowledge), facts.reported)
+    text = _Text(lines, knowledge, facts.reported)
     if words_anew(lines) or text.holds(_CHANGE) or _is_success(lines, text):
         return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
-    for row in _rows(knowledge):
+    for row in kept_with(knowledge, "told rows", _rows):
         if row.rule not in rules or not _fits(row, capabilities):
             continue
         if (beside_notes and not row.reach) or (is_of_others and not row.others):
@@ -243,7 +231,7 @@ def asks_beforehand(lines: tuple[Line, ...], knowledge: Knowledge) -> bool:
     """Return whether a text asks or wishes, and tells of nothing that a person did or saw."""
     if not lines or len(lines) > LINES_LIMIT or any(exceptions(lines)):
         return False
-    text = _Text(lines, _words(knowledge), frozenset())
+    text = _Text(lines, knowledge, frozenset())
     return text.holds(BEFOREHAND) and not text.holds(SEEN)
 
 
@@ -338,46 +326,17 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
     return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
 
 
-def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
-    """Return the pattern of one idea; what no table has stands nowhere."""
-    return _idea(_pattern_of(name, knowledge))
+def _rows(knowledge: Knowledge) -> tuple[_Row, ...]:
+    return tuple(map(_row, knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ()))
 
 
-def small_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
-    """Return the pattern of one idea for a text in small letters and simplified Chinese."""
-    return _idea(simplified(_pattern_of(name, knowledge)))
-
-
-def _pattern_of(name: str, knowledge: Knowledge) -> str:
-    row = next((row for row in _word_rows(knowledge) if row["name"] == name), None)
-    return _text(row["pattern"]) if row is not None else NOWHERE
-
-
-def _words(knowledge: Knowledge) -> dict[str, str]:
-    return {_text(row["name"]): _text(row["pattern"]) for row in _word_rows(knowledge)}
-
-
-def _word_rows(knowledge: Knowledge) -> tuple[Row, ...]:
-    return knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
-
-
-def _idea(pattern: str) -> re.Pattern[str]:
-    """Return the pattern of an idea; a name ends where the script changes: Mac에서 holds Mac."""
-    return compiled(pattern.replace(r"\b", r"(?a:\b)"), re.IGNORECASE)
-
-
-def _rows(knowledge: Knowledge) -> Iterator[_Row]:
-    for row in knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ():
-        says, beside, unless = (tuple(_text(row.get(key)).split())
-                                for key in ("says", "beside", "unless"))  # fmt: skip
-        least, below = _text(row.get("least")), _text(row.get("below"))
-        rule, message, weighs = (_text(row.get(key)) for key in ("rule", "message", "weighs"))
-        others, asks, partly = (row.get(key) is True for key in ("others", "asks", "partly"))
-        reach = _text(row.get("reach"))
-        yield _Row(
-            says, beside, unless, least, below, rule, message, others, asks, weighs, reach, partly
-        )
-
-
-def _text(cell: Cell) -> str:
-    return " ".join(cell) if isinstance(cell, tuple) else str(cell) if cell is not None else ""
+def _row(row: Row) -> _Row:
+    says, beside, unless = (tuple(as_words(row.get(key)).split())
+                            for key in ("says", "beside", "unless"))  # fmt: skip
+    least, below = as_words(row.get("least")), as_words(row.get("below"))
+    rule, message, weighs = (as_words(row.get(key)) for key in ("rule", "message", "weighs"))
+    others, asks, partly = (row.get(key) is True for key in ("others", "asks", "partly"))
+    reach = as_words(row.get("reach"))
+    return _Row(
+        says, beside, unless, least, below, rule, message, others, asks, weighs, reach, partly
+    )

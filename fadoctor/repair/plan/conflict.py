@@ -47,6 +47,8 @@ _STEPS = 2 * NODE_LIMIT
 """Steps of all searches of one question together: what is explained must not take longer than the
 plan. Where a conflict is found at all, a search takes a few hundred."""
 
+_NO_COMBINATION = "no known combination of releases works"
+
 _LEAST_STEPS = 150
 """Steps of a search when those are used up."""
 
@@ -76,9 +78,8 @@ def explain_conflicts(
             f"no known release of {kernels.label(backend)} has kernels for it",
         )
         yield Conflict(wish_text((gpu, backend)), words, tuple(own.instead(gpu)))
-    found = _open_conflict(problem, base, tuple(open_), own) if open_ else None
-    if found is not None:
-        yield found
+    if open_:
+        yield from _open_conflicts(problem, base, tuple(open_), own)
 
 
 def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
@@ -92,10 +93,48 @@ def kept_conflicts(problem: Problem, after: Environment) -> Iterator[Conflict]:
             yield Conflict(wish, (each.text,), instead)
 
 
+def _open_conflicts(
+    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: OwnAttention
+) -> Iterator[Conflict]:
+    """Yield what conflicts; nothing where nothing does that is known, of what no table knows.
+
+    Cells that no release makes work together have reasons of their own, whatever is given up.
+    """
+    found = _open_conflict(problem, base, wish, own)
+    if found is None or found.because:
+        yield from () if found is None else (found,)
+        return
+    met = _met_together(problem, base, wish)
+    first = _open_conflict(problem, base, met, own) if met and met != wish else None
+    if first is None or not first.because:
+        yield msgspec.structs.replace(found, because=(_NO_COMBINATION,))
+        return
+    yield first
+    apart = f"{_NO_COMBINATION} together with {_named(met)}"
+    for each in _open_conflicts(problem, base, tuple(c for c in wish if c not in met), own):
+        yield msgspec.structs.replace(each, because=(*each.because, apart))
+
+
+def _met_together(
+    problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...]
+) -> tuple[tuple[Gpu, Backend], ...]:
+    """Return as many cells, in their order, as work together once every constraint is given up."""
+    constraints = [*kept_constraints(problem), *machine_constraints(problem)]
+    met: tuple[tuple[Gpu, Backend], ...] = ()
+    for cell in wish:
+        if _Question(problem, base, (*met, cell)).can_be(constraints):
+            met = (*met, cell)
+    return met
+
+
+def _named(wish: tuple[tuple[Gpu, Backend], ...]) -> str:
+    return ", ".join(wish_text(cell) for cell in wish)
+
+
 def _open_conflict(
     problem: Problem, base: Base, wish: tuple[tuple[Gpu, Backend], ...], own: OwnAttention
 ) -> Conflict | None:
-    """Return what conflicts; None where nothing does that is known, of what no table knows."""
+    """Return what conflicts, with no reason where no release is known that meets the wish."""
     question = _Question(problem, base, wish)
     constraints, harm = list(kept_constraints(problem)), Harm()
     if question.can_be([]):
@@ -112,9 +151,7 @@ def _open_conflict(
     words = (*(each.words for each in because), *harm.words)
     if not words and problem.is_beyond_tables:
         return None
-    words = words or ("no known combination of releases works",)
-    named = ", ".join(wish_text(cell) for cell in wish)
-    return Conflict(named, words, (*alternatives, *hub_instead(problem, base), *instead))
+    return Conflict(_named(wish), words, (*alternatives, *hub_instead(problem, base), *instead))
 
 
 class Harm(msgspec.Struct, frozen=True):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.judging.explain.explain import Reading, read_log
 from fadoctor.knowledge.matrix.load import load_knowledge
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
 HERE = Path(__file__).parent
-CAUSES: dict[str, str] = yaml.safe_load((HERE / "causes.yaml").read_text(encoding="utf-8"))
-SILENT: dict[str, list[str]] = yaml.safe_load((HERE / "silent.yaml").read_text(encoding="utf-8"))
+CAUSES: dict[str, str] = read_plain(HERE / "causes.yaml")
+SILENT: dict[str, list[str]] = read_plain(HERE / "silent.yaml")
 
 
 @pytest.fixture(scope="session")

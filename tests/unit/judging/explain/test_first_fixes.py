@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.report.markdown import alike, render
 from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.sources.logs.cleaning import Line
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from fadoctor.model.explanation import Explanation
     from fadoctor.model.rule import Knowledge
 
-TEXTS: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_name("first_fixes.yaml").read_text(encoding="utf-8")
-)
+TEXTS: dict[str, list[str]] = read_plain(Path(__file__).with_name("first_fixes.yaml"))
 
 
 @pytest.mark.sampled(every=2)

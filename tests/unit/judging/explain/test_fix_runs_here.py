@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from fadoctor.judging.engine.contradicted import driver_for, has_python_file
 from fadoctor.judging.explain.explain import Reading, explain, read_log
@@ -17,6 +16,7 @@ from fadoctor.judging.explain.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge
 
-TEXTS: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_name("first_fixes.yaml").read_text(encoding="utf-8")
-)
+TEXTS: dict[str, list[str]] = read_plain(Path(__file__).with_name("first_fixes.yaml"))
 STATES = (
     "",
     "My card is an AMD Radeon RX 7900 XTX.",

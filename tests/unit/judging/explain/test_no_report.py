@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from fadoctor.judging.explain.explain import SETTLED, explain, read_log
 from fadoctor.judging.explain.no_report import NoReport, kind_of
 from fadoctor.model.finding import Severity
+from tests.plain_yaml import read_plain
 from tests.unit.judging.explain.conftest import CAUSES, noise
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from fadoctor.judging.explain.explain import Reading
     from fadoctor.model.rule import Knowledge
 
-TEXTS: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_name("no_report.yaml").read_text(encoding="utf-8")
-)
+TEXTS: dict[str, list[str]] = read_plain(Path(__file__).with_name("no_report.yaml"))
 QUIET = [(kind, text) for kind, texts in TEXTS.items() if kind != "reports" for text in texts]
 MESSAGES = [text.strip() for text in CAUSES.values() if len(text.strip().splitlines()) == 1]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from fadoctor.judging.explain import told_words
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.finding import Severity
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -27,9 +27,7 @@ FAILING = frozenset(
 )  # fmt: skip
 """Ideas of a failure, or of a thing that cannot be."""
 
-TOLD: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("told.yaml").read_text(encoding="utf-8")
-)
+TOLD: dict[str, Any] = read_plain(Path(__file__).with_name("told.yaml"))
 
 
 def found(knowledge: Knowledge, text: str) -> list[tuple[str, Severity]]:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
-import yaml
 
-from fadoctor.judging.explain import told_words
+from fadoctor.judging.explain import ideas, told_words
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.model.finding import Severity
 from fadoctor.syntax.patterns import compiled
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
-TOLD: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("told.yaml").read_text(encoding="utf-8")
-)
+TOLD: dict[str, Any] = read_plain(Path(__file__).with_name("told.yaml"))
 
 
 def found(knowledge: Knowledge, text: str, *, notes: bool = True) -> list[str]:
@@ -33,9 +33,14 @@ def telling(knowledge: Knowledge, name: str) -> str:
     return next(str(row["telling"]) for row in rows if row["told"] == name)
 
 
+PARTS = 8
+"""Of all tellings, so that processes share them."""
+
+
 @pytest.mark.long
-def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge) -> None:
-    rows = knowledge.tables[told_words.CAUSES].rows
+@pytest.mark.parametrize("part", range(PARTS))
+def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge, part: int) -> None:
+    rows = knowledge.tables[told_words.CAUSES].rows[part::PARTS]
     got = {row["told"]: found(knowledge, str(row["telling"]))[:1] for row in rows}
     assert got == {row["told"]: [row["rule"]] for row in rows}
 
@@ -52,17 +57,42 @@ def test_what_is_about_something_else_is_silent(knowledge: Knowledge, text: str)
 
 
 def test_rows_name_ideas_that_are_there(knowledge: Knowledge) -> None:
-    known = {row["name"] for row in knowledge.tables[told_words.WORDS].rows}
+    known = {row["name"] for row in knowledge.tables[ideas.WORDS].rows}
     for row in knowledge.tables[told_words.CAUSES].rows:
         for key in ("says", "beside", "unless"):
             cell = row.get(key) or ""
-            ideas = " ".join(cell) if isinstance(cell, tuple) else str(cell)
-            assert set(ideas.replace("|", " ").split()) <= known, row["told"]
+            named = " ".join(cell) if isinstance(cell, tuple) else str(cell)
+            assert set(named.replace("|", " ").split()) <= known, row["told"]
 
 
 def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:
-    for row in knowledge.tables[told_words.WORDS].rows:
+    for row in knowledge.tables[ideas.WORDS].rows:
         assert not compiled(r"(?<!\\)[*+](?![^\[]*\])").search(str(row["pattern"])), row["name"]
+
+
+def test_a_pattern_without_capitals_finds_the_same_in_small_letters(knowledge: Knowledge) -> None:
+    """It is looked for as it is written, which is less work."""
+    texts = [ideas.plain(str(row["telling"])) for row in knowledge.tables[told_words.CAUSES].rows]
+    whole = "\n".join(texts)
+    cased = 0
+    for row in knowledge.tables[ideas.WORDS].rows:
+        pattern = ideas.small_idea(str(row["name"]), knowledge)
+        other = compiled(pattern.pattern, re.IGNORECASE)
+        cased += pattern.flags == other.flags
+        assert [m.span() for m in pattern.finditer(whole)] == [
+            m.span() for m in other.finditer(whole)
+        ], row["name"]
+    assert cased < 40
+
+
+@pytest.mark.parametrize("pattern", ["a[B-D]", r"\x42", "[ -^]", r"[ -\]]", r"(?P<name>B)\Sc"])
+def test_a_pattern_with_a_capital_finds_small_letters_too(
+    knowledge: Knowledge, pattern: str
+) -> None:
+    row = {"name": "an-idea", "pattern": pattern}
+    table = msgspec.structs.replace(knowledge.tables[ideas.WORDS], rows=(row,))
+    known = msgspec.structs.replace(knowledge, tables={ideas.WORDS: table})
+    assert ideas.small_idea("an-idea", known).flags & re.IGNORECASE
 
 
 def test_a_gpu_that_is_named_may_speak_against_a_row(knowledge: Knowledge) -> None:

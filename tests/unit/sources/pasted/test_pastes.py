@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from fadoctor.model.fact import Known
+from tests.plain_yaml import read_plain
 from tests.unit.sources.pasted.reading import read_report
 
-PASTES: dict[str, dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parent / "pastes.yaml").read_text(encoding="utf-8")
-)
+PASTES: dict[str, dict[str, Any]] = read_plain(Path(__file__).parent / "pastes.yaml")
 
 FEWEST = 40
 """Tools, and forms of them, of which a whole report is read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-import yaml
+from tests.plain_yaml import read_plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ Distribution = dict[str, Any]
 def read_distributions(path: Path) -> dict[str, list[Distribution]]:
     """Return the releases of each distribution."""
     found: dict[str, list[Distribution]] = {}
-    for each in yaml.safe_load(path.read_text("utf-8")):
+    for each in read_plain(path):
         found.setdefault(each["name"], []).append(each)
     return found
 

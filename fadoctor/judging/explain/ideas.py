@@ -1,0 +1,83 @@
+"""Ideas that people tell: each has a pattern in a table, made once where it is asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.model.rule import kept_with
+from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.simplified import simplified
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Cell, Knowledge
+
+WORDS = "told-words"
+
+NOWHERE = r"(?!)"
+"""The pattern of an idea that no table has."""
+
+_BLANKS = compiled(r" {2,9}")
+# \S | (?P<name>...) | (?P=name): capitals that are no letters of a text
+_NO_LETTERS = compiled(r"\\.|\(\?P[<=]\w{1,60}[>)]")
+_CAPITALS = compiled(r"[A-Z]")
+# A capital as a number, or a range that ends among or right after them: \x41 | [ -^] | [ -\]]
+_HIDDEN = compiled(r"\\(?:[xN0]|u00)|(?<![\[^])-[@^_`]|-\\[\[\]\\]")
+
+
+class Ideas:
+    """The ideas of a knowledge base."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Read the table."""
+        rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
+        self._words = {as_words(row["name"]): as_words(row["pattern"]) for row in rows}
+        self._small: dict[str, re.Pattern[str]] = {}
+
+    def small(self, idea: str) -> re.Pattern[str]:
+        """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them."""
+        found = self._small.get(idea)
+        if found is None:
+            words = (simplified(self._words.get(each, NOWHERE)) for each in idea.split("|"))
+            found = self._small[idea] = _small("|".join(words))
+        return found
+
+    def as_written(self, idea: str) -> re.Pattern[str]:
+        """Return the pattern of one idea for any text."""
+        return compiled(_names_end(self._words.get(idea, NOWHERE)), re.IGNORECASE)
+
+
+def ideas_of(knowledge: Knowledge) -> Ideas:
+    """Return the ideas of a knowledge base, which are read once."""
+    return kept_with(knowledge, "told ideas", Ideas)
+
+
+def told_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
+    """Return the pattern of one idea; what no table has stands nowhere."""
+    return ideas_of(knowledge).as_written(name)
+
+
+def small_idea(name: str, knowledge: Knowledge) -> re.Pattern[str]:
+    """Return the pattern of one idea for a text in small letters and simplified Chinese."""
+    return ideas_of(knowledge).small(name)
+
+
+def plain(text: str) -> str:
+    """Return a text in small letters and simplified Chinese, without rows of blanks."""
+    return _BLANKS.sub(" ", simplified(text.lower()))
+
+
+def as_words(cell: Cell) -> str:
+    """Return a cell of a table as one text; empty where there is none."""
+    return " ".join(cell) if isinstance(cell, tuple) else str(cell) if cell is not None else ""
+
+
+def _small(pattern: str) -> re.Pattern[str]:
+    """Return a pattern for small letters: one without capitals need not look for any."""
+    has_capitals = _CAPITALS.search(_NO_LETTERS.sub("", pattern)) or _HIDDEN.search(pattern)
+    return compiled(_names_end(pattern), re.IGNORECASE if has_capitals else 0)
+
+
+def _names_end(pattern: str) -> str:
+    r"""Let a name end where the script changes: Mac에서 holds Mac."""
+    return pattern.replace(r"\b", r"(?a:\b)")
