@@ -31,7 +31,7 @@ _LINES, _LINE = 800, 2_000
 _PIP = compiled(
     r"satisfies the requirement (?P<name>[A-Za-z][\w.-]{1,40}?)(?:\[[\w,-]{1,40}\])?"
     r" ?(?P<range>[=<>~!][=<>~!\w.,* +]{1,60}?)?;?"
-    r"(?: \(from (?!versions)[^\n]{1,160}\))? {0,2}(?:\(from versions: (?P<seen>[^)\n]{1,1900})|$)"
+    r"(?: \(from (?!versions)[^\n]{1,160}\))? {0,2}(?:\(from versions:? (?P<seen>[^)\n]{1,1900})|$)"
 )
 # No matching distribution found for torch==1.13.1
 _LAST = compiled(
