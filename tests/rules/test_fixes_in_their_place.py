@@ -39,6 +39,10 @@ PLACES = {
     "on-a-rented-machine": ("This is a pod of RunPod", rf"{KERNEL}|winget"),
     "on-a-cluster": ("#SBATCH --gres=gpu:1, sent by sbatch to Slurm", rf"{KERNEL}|\bapt-get\b"),
     "in-jetson": ("This is a Jetson Orin Nano", r"whl/cu\d|winget"),
+    "frozen-program": (
+        r"torch\cuda\__init__.py:215: UserWarning: CUDA initialization",
+        r"(?m)^(?:pip|conda|uv) |-m pip install",
+    ),
     "comfyui-portable": (r"D:\ComfyUI_windows_portable>.\python_embeded\python.exe", BARE_PIP),
     "in-a-uv-project": ("$ uv run python train.py", BARE_PIP),
     "in-a-poetry-project": ("$ poetry run python train.py", BARE_PIP),
@@ -56,6 +60,7 @@ OWN = {
     "on-a-rented-machine": "provider|host's",
     "on-a-cluster": "administrator|cluster|module load",
     "in-jetson": "Jetson|JetPack",
+    "frozen-program": "own torch inside|packed program",
     "comfyui-portable": "python_embeded",
     "in-a-uv-project": "uv ",
     "in-a-poetry-project": "poetry",

@@ -39,7 +39,8 @@ _ENVIRONMENT = compiled(
 )
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
-_VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$")
+# a folder that Windows does not hide by its dot was made by a tool of Unix: .venv, .scribe
+_VENV = compiled(r"(?i)^\.?v?envs?[\w.-]{0,20}$|(?:[_.-]|^)v?env$|^\.[a-z][\w-]{1,30}$")
 _BUNDLED = compiled(r"(?i)^python[\w.-]{0,20}$|runtime|embed|^py\d|pylibs")
 # python_env: a venv of some programs, an embedded Python of others
 _EITHER = compiled(r"(?i)^python[_-]?env$")

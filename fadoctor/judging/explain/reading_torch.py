@@ -282,6 +282,12 @@ def reading_command(rows: Sequence[Mapping[str, object]]) -> str:
     )
 
 
+def either(words: Sequence[str]) -> str:
+    """Return words as alternatives: 2.4, 2.5 or 2.6."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def _beginning(texts: Sequence[str]) -> str:
     """Return what all texts begin with."""
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))

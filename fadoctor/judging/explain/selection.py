@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.companions import are_absent, are_used, with_companions
+from fadoctor.judging.explain.newer_torch import with_breaks
 from fadoctor.judging.explain.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.situations import situations, suiting
@@ -100,6 +101,7 @@ class FixSelection:
         is_for_cuda = self._vendor.may_be_nvidia
         whole = with_what_is_needed(whole, scope, self._texts, cuda=is_for_cuda)
         whole = for_this_python(whole, scope, self._texts)
+        whole = with_breaks(whole, self._texts, self._knowledge.tables)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 

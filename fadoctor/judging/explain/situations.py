@@ -57,6 +57,8 @@ _STARTS_PIP = compiled(r"\[sys\.executable, '-m', 'pip', 'install'")
 _STARTS_UV = "['uv', 'pip', 'install', '--python', sys.executable"
 _APT = "sudo apt install "
 _EXPORT = "export "
+_RUN = "Run it where"
+_BY_CONDA = compiled(r"\b(?:conda|mamba) install\b")
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
@@ -162,6 +164,8 @@ class Situation(msgspec.Struct, frozen=True):
         text = _text(fix)
         if any(step.kind in _OF_PIP for step in fix.steps) or _INSTALLS.search(text):
             return self.installs
+        if self.name == OWN_PYTHON and _BY_CONDA.search(text):
+            return self.installs if self.installs.startswith(_RUN) else ""
         return self.drivers if _DRIVER.search(text) else ""
 
 
@@ -206,7 +210,7 @@ def situations(
     if typed and (own is None or typed.startswith("uv ")):
         own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
     if own is None and (active := own_conda(cut)):
-        own = Situation(OWN_PYTHON, installs=f"Run it where the program runs, after `{active}`.")
+        own = Situation(OWN_PYTHON, installs=f"{_RUN} the program runs, after `{active}`.")
     return (*shown, own) if own is not None else shown
 
 

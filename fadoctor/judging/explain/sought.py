@@ -31,7 +31,7 @@ _LINES, _LINE = 800, 2_000
 _PIP = compiled(
     r"satisfies the requirement (?P<name>[A-Za-z][\w.-]{1,40}?)(?:\[[\w,-]{1,40}\])?"
     r" ?(?P<range>[=<>~!][=<>~!\w.,* +]{1,60}?)?;?"
-    r"(?: \(from (?!versions)[^\n]{1,160}\))? {0,2}(?:\(from versions: (?P<seen>[^)\n]{1,1900})|$)"
+    r"(?: \(from (?!versions)[^\n]{1,160}\))? {0,2}(?:\(from versions:? (?P<seen>[^)\n]{1,1900})|$)"
 )
 # No matching distribution found for torch==1.13.1
 _LAST = compiled(
@@ -124,11 +124,21 @@ def _release(asked: Sought, matrix: Matrix) -> str:
     known = sorted({word for row in rows for word in cell_words(row["version"])}, key=version_key)
     pinned = asked.range.removeprefix("==").partition("+")[0]
     if asked.range.startswith("==") and "," not in pinned and "*" not in pinned:
-        return pinned if pinned in known else ""
+        first = min(asked.seen or (), key=version_key, default=pinned)
+        is_older = version_key(pinned) < version_key(first)
+        return pinned if pinned in known else _beside(pinned, known) if is_older else ""
     specifier = parse_specifier(asked.range) if asked.range else None
     if specifier is None:
         return ""
     return next((each for each in reversed(known) if specifier.contains(each)), "")
+
+
+def _beside(pinned: str, known: Iterable[str]) -> str:
+    """Return the newest release before one that no index has, of the same minor release."""
+    minor = version_part(pinned, "minor")
+    earlier = (each for each in known if version_key(each) < version_key(pinned))
+    found = [each for each in earlier if version_part(each, "minor") == minor]
+    return max(found, key=version_key, default="")
 
 
 def _systems(environment: Environment) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ _FLASH = PACKAGES[FLASH_ATTN][0]
 _WINDOWS, _LINUX, _ARM_LINUX = "win_amd64", "linux_x86_64", "linux_aarch64"
 _OFFICIAL_FIT, _COMMUNITY = "flash-attn-for-torch", "flash-attn-wheels-community"
 _SAGE_FILES, _TRITON = "sageattention-windows", "triton-windows-for-torch"
+OWN_BUILD = "a0+"
+"""The label of a torch that NVIDIA's images hold, or that was built here: no wheel fits it."""
+
 _NEW_ABI = "2.7"
 """The torch since which pip's builds have the new C++ string ABI."""
 _LINES = 6
@@ -131,6 +134,8 @@ class WheelFiles:
 
     def _of_flash(self) -> list[Step]:
         torch, python = self._torch or told_torch(self._lines), self._python
+        if OWN_BUILD in fact_text(self._environment.fact("torch.version"), ""):
+            return []
         if self._platform == _LINUX and not (torch and python):
             tables, pip = self._matrix.tables, self._pip
             made = [] if self._is_of_uv else reads.flash_steps(tables, torch, python, pip)
@@ -174,8 +179,8 @@ class WheelFiles:
         newest = sorted(releases, key=lambda each: (len(releases[each]), version_key(each)))[-3:]
         pip = self._pip.replace("install", "install --no-build-isolation --no-cache-dir", 1)
         said = [
-            Step(StepKind.ADVICE, f"With torch {_or(releases[each])}: {pip} {_FLASH}=={each}")
-            for each in reversed(newest)
+            Step(StepKind.ADVICE, f"With torch {reads.either(releases[it])}: {pip} {_FLASH}=={it}")
+            for it in reversed(newest)
         ]
         if not said:
             return []
@@ -393,8 +398,3 @@ def _row_words(row: Mapping[str, object]) -> str:
     least = str(row["torch"]).partition(",")[0].removeprefix(">=")
     more = "" if "," in str(row["torch"]) else " or newer"
     return f"torch {least}{more} for CUDA {row['cuda']}"
-
-
-def _or(words: Sequence[str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last

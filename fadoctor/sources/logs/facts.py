@@ -11,6 +11,7 @@ from fadoctor import __version__
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
 from fadoctor.model.fact import Fact, Known
 from fadoctor.sources.completion.texts import completed
+from fadoctor.sources.logs.attempts import attempts
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.logs.moved import typed_steps
@@ -28,7 +29,7 @@ from fadoctor.sources.pasted.whole_names import with_whole_names
 from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.logs.cleaning import Line
@@ -83,14 +84,28 @@ def _beside_reports(
 ) -> CombinedClaims:
     """Return what the reports of tools state, and what lines add."""
     claims = [*reported]
-    claims += _agreed(_beside(claims, claims_in(lines, LINES)))
-    mentioned = [*mentions(lines, matrix.tables)]
+    paired, mentioned = _present(
+        [*claims_in(lines, LINES)], [*mentions(lines, matrix.tables)], attempts(lines)
+    )
+    claims += _agreed(_beside(claims, paired))
     claims += _agreed(_beside(claims, cards_first(mentioned, claims)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
     claims += _agreed(_beside(claims, named_systems(lines, matrix.tables)))
     names = {"package:torch" if each.name in _TORCH else each.name for each in mentioned}
     claims += _agreed(_beside(claims, typed_steps(lines, frozenset(names))))
     return CombinedClaims(with_whole_names(claims, matrix.tables), name)
+
+
+def _present(
+    paired: list[Claim], mentioned: list[Claim], tried: Container[int]
+) -> tuple[list[Claim], list[Claim]]:
+    """Return claims without those of lines that were tried in vain, where another line tells."""
+    told = {_subject(each.name) for each in (*paired, *mentioned) if each.line not in tried}
+
+    def is_present(claim: Claim) -> bool:
+        return claim.line not in tried or _subject(claim.name) not in told
+
+    return [*filter(is_present, paired)], [*filter(is_present, mentioned)]
 
 
 def _lines_of(reported: Iterable[Claim]) -> frozenset[int]:

@@ -33,6 +33,9 @@ _IGNORED = (
 # GRID T4-16Q, NVIDIA A40-48Q, A100D-1-10C: a share of a board for a virtual machine
 _SHARE = r"(?P<board>[a-z0-9 -]{2,60}?)(?P<size>dx?|x[lm]?|[ls]| dc)?(?:-\d)?-\d{1,3}(?:[abcq]|cme)"
 
+_OF_LAPTOP = r"((?:1[06]|[2-5]0)[5-9]0)m$"
+"""RTX 3060m, as people call the card of a laptop since the GTX 10 series."""
+
 _SERIES = ("rtx", "gtx", "rx", "quadro")
 
 _OTHER_VENDORS = (
@@ -144,7 +147,7 @@ def models(tables: Mapping[str, Table]) -> Iterator[GpuModel]:
 @lru_cache(maxsize=2048)
 def _key(name: str) -> str:
     """Return what tells models apart, without spaces: ``rtx4090`` for NVIDIA GeForce RTX 4090."""
-    tokens = re.findall(_PIECE, name.lower())
+    tokens = (re.sub(_OF_LAPTOP, r"\1", token) for token in re.findall(_PIECE, name.lower()))
     return "".join(token for token in tokens if not re.fullmatch(_IGNORED, token))
 
 

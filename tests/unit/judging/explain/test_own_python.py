@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         ([r"D:\a\venv\Lib\site-packages\x.py", r"D:\b\venv\Lib\site-packages\x.py"], ""),
         ([r"F:\t\env\lib\queue.py", r"F:\t\env\lib\site-packages\x.py"], r"F:\t\env\python.exe"),
         ([r"C:\P\lib\ssl.py", r"D:\venv\lib\site-packages\x.py"], r"D:\venv\Scripts\python.exe"),
+        ([r"D:\lip\.scribe\lib\site-packages\x.py"], r"D:\lip\.scribe\Scripts\python.exe"),
+        ([r"D:\lip\parts\lib\site-packages\x.py"], ""),
         (["/opt/venv/lib/python3.11/site-packages/torch/x.py"], ""),
         (['"/home/a/ui/venv/lib/python3.10/site-packages/x.py"'], "/home/a/ui/venv/bin/python"),
         (["/opt/u/d/venv/lib/python3.10/site-packages/x.py"], "/opt/u/d/venv/bin/python"),

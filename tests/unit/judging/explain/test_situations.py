@@ -25,6 +25,7 @@ LINES = {
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
+    "frozen-program": r"torch\cuda\__init__.py:215: UserWarning: no code for this card",
     "in-blender": "It shows when I render with the add-on in Blender",
     "in-slicer": "The extension of 3D Slicer fails",
     "comfyui-portable": r"C:\ComfyUI_windows_portable>.\python_embeded\python.exe -s main.py",

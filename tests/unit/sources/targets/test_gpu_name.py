@@ -57,6 +57,8 @@ def tables() -> Mapping[str, Table]:
         ("RTX A1000", "8.6"),
         ("NVIDIA RTX A1000 Laptop GPU", "8.6"),
         ("3090 Ti", "8.6"),
+        ("RTX 3060m", "8.6"),
+        ("GTX 1060m", "6.1"),
         ("L4", "8.9"),
         ("L40S", "8.9"),
         ("RTX 4090", "8.9"),
