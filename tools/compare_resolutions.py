@@ -229,14 +229,15 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
     """
     if found.kind != "agrees":
         return found
-    there = installed_in(sequence)
-    told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
-    errors = [
-        f"{each.rule_id}: {each.message}"
+    after = [
+        each
         for each in _errors(sequence, pins(sequence, found.after))
-        if each.rule_id not in sequence["errors"] and each.fingerprint not in told
+        if each.rule_id not in sequence["errors"]
         if _names_torch(sequence) or not any(_OF_TORCH(said.fact) for said in each.evidence)
     ]
+    there = installed_in(sequence) if after else {}
+    told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
+    errors = [f"{e.rule_id}: {e.message}" for e in after if e.fingerprint not in told]
     return replace(found, kind="errors", detail="; ".join(errors)) if errors else found
 
 
