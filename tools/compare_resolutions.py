@@ -37,7 +37,6 @@ from packaging.version import InvalidVersion, Version
 
 from fadoctor.api import check
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.packages import TORCH
 from tools.refresh.errors import FetchError
 from tools.refresh.index import Index, Release
 from tools.refresh.settings import read_settings
@@ -61,7 +60,6 @@ _LINE = re.compile(
     r"^ ([+~-]) ([\w.-]{1,100})(?:==| @ file:\S{1,300}/\w{1,60}-)([^\s-]{1,60})", re.MULTILINE
 )
 _LOCAL = re.compile(r"(==[\w.!]{1,60})\+[\w.]{1,40}")
-_OF_TORCH = re.compile(rf"{TORCH}\.").match
 _REASON_LIMIT = 600
 
 Sequence = dict[str, Any]
@@ -225,7 +223,6 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
     """Return an outcome that is as said, or the errors in it that nobody has told.
 
     What was wrong before is not for the installer to repair, and the plan says what it leaves.
-    Of a torch that neither a plan nor a file names nobody said which one comes.
     """
     if found.kind != "agrees":
         return found
@@ -233,19 +230,11 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
         each
         for each in _errors(sequence, pins(sequence, found.after))
         if each.rule_id not in sequence["errors"]
-        if _names_torch(sequence) or not any(_OF_TORCH(said.fact) for said in each.evidence)
     ]
     there = installed_in(sequence) if after else {}
     told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
     errors = [f"{e.rule_id}: {e.message}" for e in after if e.fingerprint not in told]
     return replace(found, kind="errors", detail="; ".join(errors)) if errors else found
-
-
-def _names_torch(sequence: Sequence) -> bool:
-    """Return whether a plan decides which torch there is: with it, or with what pins it."""
-    names = {Requirement(item).name for item in sequence["requirements"]}
-    names |= {name for name, *_ in sequence["changes"]} | sequence["installed"].keys()
-    return TORCH in names
 
 
 def _errors(sequence: Sequence, lines: list[str]) -> list[Finding]:
