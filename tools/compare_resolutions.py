@@ -5,8 +5,9 @@ Usage: python -m tools.compare_resolutions SEQUENCES --cache FOLDER --output FIL
 SEQUENCES has one JSON object a line, as `python -m tests.states.sequences` writes them: what is
 installed, the machine, the Python and the platform, what a command installs, and what the plan says
 of the end. For each an environment is made of METADATA alone, and `uv pip install --dry-run` is
-asked. A label of a build (``+cu126``) and a file named by its address are left out: their indexes
-need not be reached. What NVIDIA publishes for CUDA is not compared, as torch's builds differ in it.
+asked. A label of a build (``+cu126``) is left out: its index need not be reached. For a file named
+by its address uv gets one of that name, with METADATA alone, and so sees its tags and what it
+requires. What NVIDIA publishes for CUDA is not compared, as torch's builds differ in it.
 What is there in the end is judged as a requirements file is, in the builds that the plan says: an
 error that the plan has not told comes of what it did not name. Ends with 1 where anything differs.
 """
@@ -20,22 +21,24 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from fadoctor.api import check
 from fadoctor.model.finding import Finding, Severity
-from fadoctor.model.packages import TORCH
-from tools.refresh.index import Index
+from tools.refresh.errors import FetchError
+from tools.refresh.index import Index, Release
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
 
@@ -48,10 +51,15 @@ PLATFORMS = {
 OUTSIDE = ("nvidia-", "cuda-", "cu-")
 """How names begin that are not compared."""
 
+_OF_SOURCES = {"flash-attn": ("torch", "einops"), "flash-attn-3": ("torch", "einops")}
+"""What is required by packages of which no index has a wheel."""
+
 # + torch==2.8.0
-_LINE = re.compile(r"^ ([+~-]) ([\w.-]{1,100})==(\S{1,60})", re.MULTILINE)
+# + flash-attn @ file:///x/flash_attn-2.8.3+cu12torch2.8-cp312-cp312-linux_x86_64.whl
+_LINE = re.compile(
+    r"^ ([+~-]) ([\w.-]{1,100})(?:==| @ file:\S{1,300}/\w{1,60}-)([^\s-]{1,60})", re.MULTILINE
+)
 _LOCAL = re.compile(r"(==[\w.!]{1,60})\+[\w.]{1,40}")
-_OF_TORCH = re.compile(rf"{TORCH}\.").match
 _REASON_LIMIT = 600
 
 Sequence = dict[str, Any]
@@ -62,7 +70,7 @@ class Outcome:
     """What came of one sequence."""
 
     kind: str
-    """One of: agrees, refused, other version, moved, errors, nothing to ask."""
+    """One of: agrees, refused, other version, moved, errors."""
     detail: str = ""
     after: dict[str, str] = field(default_factory=dict)
     """What is there in the end, by name."""
@@ -90,23 +98,48 @@ class Patients:
             (place / "done").touch()
         return executable
 
+    def file(self, url: str, python: str) -> Path:
+        """Return a wheel that stands for an address: its name is the same, its code is left out."""
+        told = unquote(urlsplit(url).path).rpartition("/")[2]
+        name, version, _, _ = parse_wheel_filename(told)
+        path = self.folder / "files" / python / told
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            info = "-".join(told.split("-")[:2]) + ".dist-info"
+            with zipfile.ZipFile(path, "w") as wheel:
+                wheel.writestr(f"{info}/METADATA", self._metadata(name, str(version), python))
+                wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: false\n")
+                wheel.writestr(f"{info}/RECORD", "")
+        return path
+
     def _write(self, site: Path, name: str, version: str, python: str) -> None:
         folder = site / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
-        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
-        (folder / "METADATA").write_text("\n".join([*lines, *self._needs(name, version, python)]))
+        (folder / "METADATA").write_text(self._metadata(name, version, python))
         (folder / "INSTALLER").write_text("pip\n")
         (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n")
+
+    def _metadata(self, name: str, version: str, python: str) -> str:
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        return "\n".join([*lines, *self._needs(name, version, python)])
+
+    def _releases(self, name: str) -> dict[Version, Release]:
+        try:
+            return self.index.releases(name)
+        except FetchError:
+            if name in _OF_SOURCES:
+                return {}
+            raise
 
     def _needs(self, name: str, version: str, python: str) -> list[str]:
         """Return what a release requires by its METADATA; of a labelled build no libraries."""
         parsed = Version(version)
-        found = self.index.releases(name).get(Version(parsed.public))
+        found = self._releases(name).get(Version(parsed.public))
         tag = "cp" + python.replace(".", "")
         files = [file for file in found.files if file.tags] if found else []
         files.sort(key=lambda file: ("linux" not in file.name, tag not in file.name))
         if not files:
-            return []
+            return [f"Requires-Dist: {each}" for each in _OF_SOURCES.get(name, ())]
         message = self.index.metadata(files[0])
         return [
             f"{key}: {value}"
@@ -136,16 +169,20 @@ def installed_in(sequence: Sequence) -> dict[str, str]:
     return {name: each for name, each in sequence["installed"].items() if name not in gone}
 
 
-def asked_for(sequence: Sequence) -> list[str]:
+def asked_for(sequence: Sequence, patients: Patients) -> list[str]:
     """Return what uv is asked to install."""
-    return [_LOCAL.sub(r"\1", item) for item in sequence["requirements"] if " @ " not in item]
+    python = sequence["python"]
+    items = [_LOCAL.sub(r"\1", item) for item in sequence["requirements"] if " @ " not in item]
+    for item in sequence["requirements"]:
+        if " @ " in item:
+            name, _, url = item.partition(" @ ")
+            items.append(f"{name} @ {patients.file(url, python).resolve().as_uri()}")
+    return items
 
 
 def outcome(sequence: Sequence, patients: Patients) -> Outcome:
     """Ask about one sequence."""
-    items = asked_for(sequence)
-    if not items:
-        return Outcome("nothing to ask")
+    items = asked_for(sequence, patients)
     installed = installed_in(sequence)
     python = patients.of(sequence["python"], installed)
     command = ["uv", "pip", "install", "--dry-run", "--python", str(python)]
@@ -167,7 +204,7 @@ def compared(sequence: Sequence, installed: dict[str, str], told: str) -> Outcom
     wrong = [
         f"{name} {after.get(canonicalize_name(name), 'missing')} instead of {version}"
         for name, _, version in sequence["changes"]
-        if version and not is_outside(name) and not _is_by_address(sequence, name)
+        if version and not is_outside(name)
         if not _is_same(after.get(canonicalize_name(name)), version)
     ]
     if wrong:
@@ -186,26 +223,18 @@ def judged(sequence: Sequence, found: Outcome) -> Outcome:
     """Return an outcome that is as said, or the errors in it that nobody has told.
 
     What was wrong before is not for the installer to repair, and the plan says what it leaves.
-    Of a torch that neither a plan nor a file names nobody said which one comes.
     """
     if found.kind != "agrees":
         return found
-    there = installed_in(sequence)
-    told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
-    errors = [
-        f"{each.rule_id}: {each.message}"
+    after = [
+        each
         for each in _errors(sequence, pins(sequence, found.after))
-        if each.rule_id not in sequence["errors"] and each.fingerprint not in told
-        if _names_torch(sequence) or not any(_OF_TORCH(said.fact) for said in each.evidence)
+        if each.rule_id not in sequence["errors"]
     ]
+    there = installed_in(sequence) if after else {}
+    told = {each.fingerprint for each in _errors(sequence, [f"{n}=={there[n]}" for n in there])}
+    errors = [f"{e.rule_id}: {e.message}" for e in after if e.fingerprint not in told]
     return replace(found, kind="errors", detail="; ".join(errors)) if errors else found
-
-
-def _names_torch(sequence: Sequence) -> bool:
-    """Return whether a plan decides which torch there is: with it, or with what pins it."""
-    names = {Requirement(item).name for item in sequence["requirements"]}
-    names |= {name for name, *_ in sequence["changes"]} | sequence["installed"].keys()
-    return TORCH in names
 
 
 def _errors(sequence: Sequence, lines: list[str]) -> list[Finding]:
@@ -238,10 +267,6 @@ def pins(sequence: Sequence, after: dict[str, str]) -> list[str]:
 def is_outside(name: str) -> bool:
     """Return whether a distribution is not compared."""
     return name.startswith(OUTSIDE)
-
-
-def _is_by_address(sequence: Sequence, name: str) -> bool:
-    return any(item.startswith(f"{name} @ ") for item in sequence["requirements"])
 
 
 def _is_same(one: str | None, other: str) -> bool:
@@ -289,7 +314,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def is_wrong(found: Outcome) -> bool:
     """Return whether an outcome is another than was said."""
-    return found.kind not in ("agrees", "nothing to ask")
+    return found.kind != "agrees"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from fadoctor.interfaces.commands.fix import FixRequest
 from fadoctor.interfaces.commands.fix import make_plan as plan_of_files
 from fadoctor.interfaces.commands.plan import PlanRequest
 from fadoctor.interfaces.commands.request import ProgramRequest, request_of
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.plan.indexes import CPU
@@ -62,8 +62,6 @@ _MACHINES = (
     ("Tesla V100-SXM2-16GB", "7.0", "535.104.05"),
     ("NVIDIA GH200 480GB", "9.0", "560.35.03"),
 )
-_PYTHON_311 = ("transformers alone", "a transformers whose kernels nobody can install")
-"""Starts with a transformers that is not to be had for older Pythons."""
 _GPUS = {
     "7.0": "V100", "7.5": "T4", "8.0": "A100", "8.9": "L4", "9.0": "H100", "10.0": "B200",
     "12.0": "RTX 5090",
@@ -193,8 +191,15 @@ def _as_published(environment: Environment) -> Environment | None:
 
 
 def _is_real(name: str, python: str) -> bool:
-    """Return whether what a start has beside torch is there for a Python."""
-    return name not in _PYTHON_311 or python not in PYTHONS[:2]
+    """Return whether an installer puts all of a start on a Python: Requires-Python of each."""
+    rows = session().matrix.tables["release-pythons"].rows
+    there = dict(line.split()[:2] for line in STARTS[name])
+    return not any(
+        is_in(there[str(row["package"])], str(row["version"])) is True
+        and is_in(python, str(row["python"])) is False
+        for row in rows
+        if row["package"] in there
+    )
 
 
 def main() -> None:

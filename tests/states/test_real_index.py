@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,12 +17,17 @@ from tools.compare_resolutions import (
     outcome,
     pins,
 )
+from tools.refresh.errors import FetchError
 from tools.refresh.index import Index
 from tools.refresh.settings import read_settings
 from tools.refresh.transport import Transport
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from packaging.version import Version
+
+    from tools.refresh.index import Release
 
 SEQUENCE = {
     "python": "3.12",
@@ -41,7 +47,7 @@ TOLD = " - torch==2.6.0\n + torch==2.8.0\n + datasets==3.6.0\n"
 @pytest.mark.slow
 @pytest.mark.usefixtures("uv_on_path")
 @pytest.mark.parametrize(
-    ("count", "seed"), [(12, 5), pytest.param(500, 1, marks=pytest.mark.weekly)]
+    ("count", "seed"), [(12, 5), pytest.param(500, 28, marks=pytest.mark.weekly)]
 )
 def test_commands_end_in_what_was_said(tmp_path: Path, count: int, seed: int) -> None:
     """`python -m tools.compare_resolutions` asks about others."""
@@ -99,12 +105,32 @@ def test_what_was_wrong_before_or_is_told_is_no_other_end() -> None:
     assert judged(told, Outcome("agrees", after=wrong)).kind == "agrees"
 
 
-def test_of_a_torch_that_nobody_names_nothing_was_said() -> None:
+class _NoFiles:
+    """An index that has nothing."""
+
+    def releases(self, name: str) -> dict[Version, Release]:
+        raise FetchError(name)
+
+
+def test_a_file_by_its_address_is_one_of_its_name_with_what_it_requires(tmp_path: Path) -> None:
+    url = "https://example.org/flash_attn-2.8.3%2Bcu12torch2.8-cp312-cp312-linux_x86_64.whl"
+    found = Patients(_NoFiles(), tmp_path).file(url, "3.12")  # type: ignore[arg-type]
+    assert found.name == "flash_attn-2.8.3+cu12torch2.8-cp312-cp312-linux_x86_64.whl"
+    with zipfile.ZipFile(found) as wheel:
+        text = wheel.read("flash_attn-2.8.3+cu12torch2.8.dist-info/METADATA").decode()
+    assert "Version: 2.8.3+cu12torch2.8" in text
+    assert "Requires-Dist: einops" in text
+    told = f" + flash-attn @ file://{found}\n"
+    change = {"requirements": [f"flash-attn @ {url}"], "changes": [["flash-attn", "", "2.8.3"]]}
+    assert compared({**SEQUENCE, **change}, {}, told).kind == "agrees"
+    change["changes"] = [["flash-attn", "", "2.8.2"]]
+    assert compared({**SEQUENCE, **change}, {}, told).kind == "other version"
+
+
+def test_a_torch_that_nobody_names_is_judged_too() -> None:
     asked = {"requirements": ["peft==0.18.0"], "changes": [], "installed": {}, "indexes": []}
     found = Outcome("agrees", after={"torch": "2.15.0", "peft": "0.18.0"})
-    assert judged({**SEQUENCE, **asked}, found).kind == "agrees"
-    named = {**asked, "requirements": ["peft==0.18.0", "torch"]}
-    assert judged({**SEQUENCE, **named}, found).kind == "errors"  # the driver is too old for it
+    assert judged({**SEQUENCE, **asked}, found).kind == "errors"  # the driver is too old for it
 
 
 def test_an_end_has_the_builds_that_were_said() -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
 from fadoctor.knowledge.matrix.versions import parse_specifier
-from fadoctor.model.packages import RELEASES
+from fadoctor.model.packages import RELEASES, TRANSFORMERS
 from tools.refresh.artefact import Value
 from tools.refresh.derive import DerivedRow
-from tools.refresh.derive_requires import columns, file_of, needs_of
+from tools.refresh.derive_requires import clause_key, columns, file_of, needs_of
 from tools.refresh.errors import FetchError
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 _ATTENTION = "unsloth/utils/attention_dispatch.py"
 _GUARD = re.compile(r"\bV\.to\((?:flash|downcast)_dtype\)")
 _BITSANDBYTES_MINIMUM = re.compile(r"^BITSANDBYTES_MIN_VERSION = \"([0-9.]{1,12})\"", re.MULTILINE)
+_ZOO = "unsloth-zoo"
+_LOWEST = re.compile(r"(?:>=|==)([0-9A-Za-z.]{1,40})")
 _GUARD_MERGED = "2026-06-23"
 """The day on which the guard was merged: what was published before cannot have it."""
 
@@ -39,9 +44,27 @@ def unsloth(release: Release, index: Index, tables: Tables) -> Iterator[DerivedR
     for row in _UNSLOTH(release, index, tables):
         file = file_of(release)
         guard = _dora_guard(index, file) if file else None
-        yield DerivedRow(
-            row.version, row.keys, {**row.cells, **({"dora_guard": guard} if guard else {})}
-        )
+        cells = {**row.cells, **({"dora_guard": guard} if guard else {})}
+        yield DerivedRow(row.version, row.keys, {**cells, TRANSFORMERS: _as_zoo(cells, index)})
+
+
+def _as_zoo(cells: Mapping[str, Value], index: Index) -> Value:
+    """Return a range of transformers from where each unsloth-zoo that may come begins."""
+    own = cells[TRANSFORMERS]
+    here, zoo = _LOWEST.search(own.text or ""), _LOWEST.search(cells["unsloth_zoo"].text or "")
+    if own.text is None or here is None or zoo is None:
+        return own
+    releases = (r for v, r in index.releases(_ZOO).items() if v >= Version(zoo[1]))
+    files = (file for each in releases if (file := file_of(each)) is not None)
+    found = [_LOWEST.search(needs_of(index, file).get(TRANSFORMERS, "")) for file in files]
+    least = min((Version(each[1]) if each else Version("0") for each in found), default=None)
+    if least is None or least <= Version(here[1]):
+        return own
+    clauses = SpecifierSet(own.text.replace(here[0], f">={least}", 1))
+    kept = (f"!={c.version}" for c in clauses if c.operator == "!=" and Version(c.version) > least)
+    others = (str(c) for c in clauses if c.operator != "!=")
+    told = ",".join(sorted({*kept, *others}, key=clause_key))
+    return Value(told, f"{own.source}; {_ZOO} since {zoo[1]}")
 
 
 def _dora_guard(index: Index, file: File) -> Value | None:

@@ -57,11 +57,11 @@ def needs_of(index: Index, file: File, extra: str = "") -> dict[str, str]:
         if each.url or (each.marker and not all(map(each.marker.evaluate, around))):
             continue
         both = ",".join(filter(None, (found.get(name, ""), str(each.specifier))))
-        found[name] = ",".join(sorted(set(both.split(",")), key=_clause_key)) if both else ""
+        found[name] = ",".join(sorted(set(both.split(",")), key=clause_key)) if both else ""
     return found
 
 
-def _clause_key(clause: str) -> tuple[int, Version, str]:
+def clause_key(clause: str) -> tuple[int, Version, str]:
     """Return what sorts ``>=1,<=3,!=2`` as the tables write it."""
     operator = _OPERATOR.match(clause)
     text = operator.group() if operator else ""

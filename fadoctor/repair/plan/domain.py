@@ -346,11 +346,12 @@ def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[
     """
     company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
     asked = offer.requirement.removeprefix(offer.distribution)
-    is_exact = asked.startswith("==")
+    helpers = problem.session.candidates.helpers
+    is_exact = asked.startswith("==") and not helpers.is_elsewhere(offer, environment)
     found = [] if is_exact else company.newest_of_each_major(offer.distribution, asked)
     here = fact_text(environment.fact(f"{offer.package}.version"), "")
     if not found:
-        is_known = problem.session.candidates.helpers.has(offer.distribution, asked)
+        is_known = helpers.has(offer.distribution, asked)
         there = fact_mapping(environment.fact("packages.installed"))
         asked_no_more = None if is_exact else company.newest(offer.distribution)
         last = offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))

@@ -159,8 +159,8 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
         needs = helpers.needs(asker.distribution, asker.version, platform)
         for name, specifier in needs.items():
             package = package_of(name, name)
-            # a missing NumPy comes with everything: nothing has to name it
-            fits = accepts(specifier, there[name]) if name in there else name == NUMPY
+            # a missing NumPy comes with everything: nothing has to name its newest release
+            fits = accepts(specifier, there[name]) if name in there else _is_free(company, name)
             if fits or package in followers or package in state or package in kept:
                 continue
             if (choice := company.newest(name)) is not None:
@@ -168,6 +168,14 @@ def _brought(company: Company, state: State, followers: dict[str, Choice]) -> li
                 open_.append(choice)
                 added.append(package)
     return added
+
+
+def _is_free(company: Company, name: str) -> bool:
+    """Return whether a missing NumPy may come in its newest release, by all that stays."""
+    helpers = company.problem.session.candidates.helpers
+    newest = helpers.fitting(NUMPY, company.environment, (), {})[:1] if name == NUMPY else ()
+    needs = (each.get(NUMPY, "") for each in company.requirements.values())
+    return name == NUMPY and all(accepts(text, c.version) for text in needs for c in newest)
 
 
 def _refused(

@@ -90,6 +90,11 @@ class Helpers:
                 if (choice := self._offers[asked]) is not None:
                     yield choice
 
+    def is_elsewhere(self, choice: Choice, environment: Environment) -> bool:
+        """Return whether an exact release that is known is for other Pythons or platforms alone."""
+        name, wanted = choice.distribution, (choice.requirement.removeprefix(choice.distribution),)
+        return self.has(name, wanted[0]) and not self.fitting(name, environment, wanted, {})
+
     def knows(self, name: str) -> bool:
         """Return whether any release of a distribution is known."""
         return bool(self._of(name))

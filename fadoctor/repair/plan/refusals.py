@@ -9,9 +9,10 @@ from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
-from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, VLLM
+from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, TORCH, VLLM
 from fadoctor.repair.plan.candidates import WINDOWS
 from fadoctor.repair.plan.far_back import driver_notes
+from fadoctor.repair.plan.indexes import CPU
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
 
@@ -47,6 +48,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     without_files = tuple(_no_files(problem))
     yield from without_files
     yield from driver_notes(problem)
+    yield from _no_torch(problem, proof)
     yield from _older_gpu(problem)
     if {*ATTENTION}.isdisjoint(problem.wishes.asked):
         yield from () if without_files else _without_gpu(problem)
@@ -75,6 +77,20 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
+
+
+def _no_torch(problem: Problem, proof: Proof) -> Iterator[str]:
+    """Yield that no torch computes on a GPU that is here, where one is needed and none is here."""
+    is_missing = any(each.startswith(f"{TORCH} ") for each in proof.missed)
+    if not problem.is_from_nothing or problem.is_foreign or not (problem.gpus and is_missing):
+        return
+    subject = problem.gpus[0].subject
+    gpu = fact_text(problem.environment.fact(f"{subject}.name"), "") or subject
+    index = problem.session.candidates.indexes.of(CPU)
+    yield (
+        f"no known torch for {problem.platform} goes with {gpu}, its driver and what was asked "
+        f"for; one that computes on the CPU alone is at {index}"
+    )
 
 
 def _by_string_abi(problem: Problem) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
@@ -100,6 +102,9 @@ def brought(
         for name in () if is_conda(planned) else who.brought_by(planned):
             if (name in releases or name == TORCH) and name not in combined.packages:
                 found[name] = combined.bounds.get(name, "")
+    for planned in _along_with_pins(combined, matrix):
+        if TORCH not in combined.packages and TORCH in who.brought_by(planned):
+            found.setdefault(TORCH, combined.bounds.get(TORCH, ""))
     ranges = _torch_ranges(combined, matrix)
     if TORCH not in combined.packages and ranges:
         found[TORCH] = ",".join(filter(None, (combined.bounds.get(TORCH, ""), *ranges)))
@@ -144,6 +149,18 @@ def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
         for name, text in declared(planned.name, planned.version, matrix).items()
         if text.startswith("==") and "," not in text and not text.endswith("*")
     }
+
+
+def _along_with_pins(combined: Combined, matrix: Matrix) -> Iterator[Planned]:
+    """Yield what packages of one release each require, by the tables, and no file names."""
+    for planned in _pinned(combined):
+        if planned.is_sure:
+            for name, text in declared(planned.name, planned.version, matrix).items():
+                if name not in combined.packages:
+                    asked = ",".join(filter(None, (text, combined.bounds.get(name, ""))))
+                    yield msgspec.structs.replace(
+                        planned, name=name, version="", specifier=asked, requires=None
+                    )
 
 
 def _pinned(combined: Combined) -> Iterator[Planned]:

@@ -10,6 +10,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.repair.plan.helpers import Helpers
+from fadoctor.repair.plan.offers import offer
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan, session
 
@@ -89,3 +90,14 @@ def test_a_release_that_no_declared_range_takes() -> None:
     assert not helpers.refuses("ms-swift", "4.0.2", "trl", "0.29.1")
     assert not helpers.refuses("ms-swift", "4.0.2", "torch", "2.10.0")
     assert not helpers.refuses("an-unread-package", "1.0", "trl", "1.10.0")
+
+
+@pytest.mark.parametrize(("python", "is_elsewhere"), [("3.9", True), ("3.10", False)])
+def test_a_release_that_a_fix_names_may_be_for_other_pythons(
+    python: str, *, is_elsewhere: bool
+) -> None:
+    """bitsandbytes 0.50.2, which the fix of a rule names, is for Python 3.10 and newer."""
+    choice = offer("bitsandbytes==0.50.2")
+    assert choice is not None
+    there = start("empty", A100, python)
+    assert Helpers(session().matrix).is_elsewhere(choice, there) is is_elsewhere

@@ -140,6 +140,14 @@ def test_what_moves_along_asks_for_others_in_turn() -> None:
     assert found.proof.requirements == ()
 
 
+def test_a_missing_numpy_is_named_where_what_stays_takes_none_of_the_newest() -> None:
+    """uv resolves what comes alone: it brought a NumPy that the numba of vLLM refuses."""
+    there = _with(start("torch 2.6 with vision and audio", H100), numba="0.61.2")
+    needs = {"numba": {"numpy": "<2.3,>=1.24"}}
+    assert changed(plan(there, want=("peft",), requirements=needs))["numpy"] == "2.2.6"
+    assert "numpy" not in changed(plan(there, want=("peft",)))
+
+
 def test_what_comes_new_moves_what_is_there_by_name() -> None:
     """unsloth brings datasets, of which no release takes the newest fsspec."""
     there = _with(start("torch 2.6 with vision and audio", H100), fsspec="2026.9.0")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.environment import Environment, Target
-from fadoctor.model.fact import Unknown
+from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.place import Place
+from fadoctor.repair.resolution.resolver_worlds import come_today
 from fadoctor.sources.manifests.environment import planned_environment
 from fadoctor.sources.manifests.planned import Manifest, Requirement
 from tests.unit.judging.engine.builders import fact_of
@@ -195,3 +196,19 @@ def test_a_range_of_torch_that_a_pinned_package_requires(
     fact = planned(tmp_path, text).fact("torch.version")
     said = fact.reason if isinstance(fact, Unknown) else ""
     assert (f"an installer decides: {bound}" in said) is bool(bound)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("llamafactory==0.9.3\n", True),  # it requires peft, each release of which requires torch
+        ("llamafactory==0.9.3\nsome-other\n", False),  # which may bound torch
+        ("llamafactory\n", False),
+        ("transformers==4.57.1\n", False),  # it requires nothing that requires torch
+    ],
+)
+def test_torch_comes_along_with_what_a_pinned_framework_requires(
+    tmp_path: Path, text: str, *, is_known: bool
+) -> None:
+    found = come_today(planned(tmp_path, text), session().matrix)
+    assert isinstance(found.fact("torch.version"), Known) is is_known
