@@ -123,7 +123,7 @@ def violations(environment: Environment, requirements: Requirements) -> Iterator
     """
     installed = environment.fact("packages.installed")
     is_list = isinstance(installed, Known) and isinstance(installed.value, dict)
-    there = fact_mapping(installed) if is_list else _named(environment)
+    there = named_or_installed(environment)
     for distribution, needs in requirements.items():
         if not there.get(distribution):
             continue  # not there, or in a release that nobody knows yet
