@@ -109,6 +109,7 @@ packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by 
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
 packages.too_new       | mapping | derived     | packages that come along in a release whose names a pinned one cannot import -> which that is; Absent of what is installed
 packages.too_new_below | text    | derived     | below which releases these have to be: huggingface-hub<0.26.0; Absent where there are none
+packages.too_new_unless | text    | derived     | packages that may keep them older, in a way that no table says; Absent where there are none
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none

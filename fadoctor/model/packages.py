@@ -217,6 +217,11 @@ PARTLY: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Packages whose table says what they require of some packages, and not of all that they bring."""
 
+PARTLY_ALONG: dict[str, dict[str, str]] = {
+    "sglang": {"flashinfer": "flashinfer-python", "xgrammar": "xgrammar"},
+}
+"""Package -> more columns of that table: what counts where somebody names it."""
+
 PARTLY_EXTRAS: dict[str, tuple[str, ...]] = {"sglang": ("srt", "all")}
 """Package -> the extras that ask for what its table says of an extra."""
 

@@ -58,6 +58,22 @@ def test_a_module_that_is_used_asks_too_and_one_that_is_not_there_asks_nothing()
     assert asked("peft", "peft.gone") == asked("peft") == asked("peft", "peft.broken")
 
 
+def test_what_a_class_is_made_of_is_asked_for_and_what_a_function_does_is_not() -> None:
+    text = """
+import pyarrow as pa
+import torch
+class A(pa.PyExtensionType):
+    kind = pa.int32()
+    def f(self, one=pa.default): return pa.in_function
+if pa.condition and pa.second: pa.below
+names = [pa.each for each in some]
+torch.anything
+"""
+    loader = Loader("datasets", frozenset({"pyarrow", "torch"}), ("datasets",))
+    found = loader.asks(Files({"datasets/__init__.py": text}))
+    assert {each.name for each in found} == {"PyExtensionType", "int32", "default", "condition"}
+
+
 def test_the_first_and_the_last_release_that_has_all_names() -> None:
     rows: list[dict[str, object]] = [
         {**OWN, "name": "A B", "first": "4.44.0"},

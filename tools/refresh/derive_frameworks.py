@@ -35,7 +35,7 @@ _UNSLOTH = columns(RELEASES["unsloth"][1], unbound=">=0", others=("torchvision",
 _SGLANG = {
     "torch": ("torch",), "flashinfer": ("flashinfer-python",),
     "kernel": ("sglang-kernel", "sgl-kernel"), "flash_attn_4": ("flash-attn-4",),
-    "transformers": ("transformers",),
+    "transformers": ("transformers",), "xgrammar": ("xgrammar",),
 }  # fmt: skip
 
 

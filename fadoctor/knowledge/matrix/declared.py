@@ -9,6 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import elsewhere, of_other_pythons
+from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
     COMPANIONS,
@@ -20,10 +21,12 @@ from fadoctor.model.packages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
+BY_NAMES = "name-bounds"
+"""The table of the releases beside which one can be imported, by the names that it asks for."""
 _DECLARED, _OWN = "declared-requirements", ("requires",)
 _TABLES = {
     _DECLARED: _OWN,
@@ -88,6 +91,31 @@ def on_platform(name: str, version: str, platform: str, matrix: Matrix) -> dict[
     found = declared(name, version, matrix)
     left_out = set(elsewhere(name, version, platform, matrix)) if found and platform else ()
     return {other: text for other, text in found.items() if other not in left_out}
+
+
+def import_bounds(name: str, version: str, matrix: Matrix) -> dict[str, str]:
+    """Return beside which releases of others a release can be imported: name -> specifier.
+
+    By the names that its import asks for; its metadata often do not say so.
+    """
+    keys = {
+        "package": Known(name, "asked"),
+        "version": Known(version.partition("+")[0], "asked"),
+    }
+    rows = matrix.find(BY_NAMES, keys).rows if BY_NAMES in matrix.tables else ()
+    return {str(row["beside"]): str(row["fits"]) for row in rows}
+
+
+def narrowed(needs: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """Return requirements that hold both; of two lower bounds the higher one."""
+    return {**needs, **{name: _both(needs.get(name, ""), text) for name, text in more.items()}}
+
+
+def _both(one: str, other: str) -> str:
+    clauses = dict.fromkeys(filter(None, (*one.split(","), *other.split(","))))
+    lower = [each for each in clauses if each.startswith(">=")]
+    highest = max(lower, key=lambda each: version_key(each[2:]), default="")
+    return ",".join(each for each in clauses if each not in lower or each == highest)
 
 
 def _requirements(row: Row, columns: tuple[str, ...]) -> Iterator[Requirement]:

@@ -8,7 +8,16 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.rocm_labels import label_of
 from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text
-from fadoctor.model.packages import ALWAYS, PACKAGES, PARTLY, PARTLY_EXTRAS, RELEASES, TORCH, TRITON
+from fadoctor.model.packages import (
+    ALWAYS,
+    PACKAGES,
+    PARTLY,
+    PARTLY_ALONG,
+    PARTLY_EXTRAS,
+    RELEASES,
+    TORCH,
+    TRITON,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -118,6 +127,17 @@ def _in_part(package: str, version: Fact, matrix: Matrix, extras: Collection[str
     if not told or not is_asked:
         return Unknown(_NO_TABLE, f"{package}.requires")
     return Known(told, f"matrix {table}")
+
+
+def in_extras(package: str, version: Fact, matrix: Matrix) -> dict[str, str]:
+    """Return what a release requires in its extras, of what somebody may name beside it, too."""
+    if package not in PARTLY:
+        return {}
+    table, columns = PARTLY[package]
+    rows = matrix.find(table, {"version": version})
+    every = {**columns, **PARTLY_ALONG.get(package, {})}
+    cells = {name: rows.cell(column) for column, name in every.items()}
+    return {name: str(cell.value) for name, cell in cells.items() if isinstance(cell, Known)}
 
 
 def _of_torch(

@@ -15,6 +15,7 @@ from fadoctor.repair.plan.helpers import MOVE_ALONG
 from fadoctor.repair.plan.offers import bounded, is_told
 from fadoctor.repair.plan.released import accepts
 from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.requirements import named_or_installed
 from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Company:
     def _lacks(self, choice: Choice) -> bool:
         """Return whether something that a release requires is not here, and cannot come."""
         helpers = self.problem.session.candidates.helpers
-        there = fact_mapping(self.environment.fact("packages.installed"))
+        there = named_or_installed(self.environment)
         followers = {**self.followers, choice.package: choice}
         beside = Company(
             self.problem, self.environment, self.requirements, followers, careful=False
@@ -123,7 +124,7 @@ class Company:
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
         """Return the releases that all take, newest first."""
         helpers = self.problem.session.candidates.helpers
-        there = dict(fact_mapping(self.environment.fact("packages.installed")))
+        there = named_or_installed(self.environment)
         there = {name: version for name, version in there.items() if name not in self.moving}
         there |= {each.distribution: each.version for each in self.followers.values()}
         asking = [
@@ -165,7 +166,7 @@ class Company:
         Programs are written for one major version: another comes only where no release of it fits.
         In a file one that no pin rules out goes before: else another line has to change.
         """
-        installed = fact_mapping(self.problem.environment.fact("packages.installed"))
+        installed = named_or_installed(self.problem.environment)
         here = installed.get(distribution, "")
         major = version_part(here, "major")
         found = sorted(releases, key=lambda each: version_part(each.version, "major") != major)

@@ -24,7 +24,7 @@ from fadoctor.repair.plan.compatible_newest import Company
 from fadoctor.repair.plan.moving_along import held_back, newest_together
 from fadoctor.repair.plan.offers import bounded, is_told, newest_in, offer
 from fadoctor.repair.plan.released import accepts, is_there
-from fadoctor.repair.plan.requirements import Violation, violations
+from fadoctor.repair.plan.requirements import Violation, named_or_installed, violations
 from fadoctor.repair.plan.unbringable import unbringable
 from fadoctor.repair.plan.wheel_facts import text_of
 
@@ -91,7 +91,7 @@ def aftermath(
     followers |= coming_along
     found |= dict.fromkeys(coming_along, False)
     company = Company(problem, environment, requirements, followers, careful=careful)
-    there = fact_mapping(environment.fact("packages.installed"))
+    there = named_or_installed(environment)
     refused, free = _refused(company, state, followers)
     broken += refused
     broken += (each for each in unbringable(company, state) if not was_so(problem, state, each))
@@ -113,7 +113,7 @@ def _asked_along(
 
     With the versions that were asked for.
     """
-    there = fact_mapping(environment.fact("packages.installed"))
+    there = named_or_installed(environment)
     for name, versions in problem.wishes.frameworks.items():
         if name not in there or not accepts(versions, there[name]):
             yield name, versions
@@ -150,7 +150,7 @@ def _undeclared(
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
-    there = fact_mapping(company.environment.fact("packages.installed"))
+    there = named_or_installed(company.environment)
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
     added: list[str] = []
@@ -189,9 +189,9 @@ def _refused(
     """
     broken: list[Violation] = []
     free = {TORCH}
-    there = fact_mapping(company.environment.fact("packages.installed"))
+    there = named_or_installed(company.environment)
     helpers = company.problem.session.candidates.helpers
-    old = {*PACKAGES, *fact_mapping(company.problem.environment.fact("packages.installed"))}
+    old = {*PACKAGES, *named_or_installed(company.problem.environment)}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     again: list[Choice] = []
     for asker in open_:  # what comes in place of something asks for others itself
@@ -224,7 +224,7 @@ def _asked_by(
     """Yield what a release that comes requires of packages that nobody decides about, in vain."""
     if not (asker.version and is_told(asker)):
         return
-    there = fact_mapping(company.environment.fact("packages.installed"))
+    there = named_or_installed(company.environment)
     helpers = company.problem.session.candidates.helpers
     # what is left as missing comes along all the same
     decided = {
@@ -246,7 +246,7 @@ def _in_place(company: Company, state: State, name: str, specifier: str) -> tupl
     found = _one(company.newest(name, specifier)) or _together(company, state, name, specifier)
     if found or helpers.has(name, specifier):
         return found
-    there = fact_mapping(company.environment.fact("packages.installed"))
+    there = named_or_installed(company.environment)
     return _one(newest_in(name, specifier, there[name]))
 
 
@@ -339,7 +339,7 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     Where its later releases are known, one of these, or none: what no table accepts is broken.
     """
     helpers = company.problem.session.candidates.helpers
-    here = fact_mapping(company.environment.fact("packages.installed")).get(each.distribution, "")
+    here = named_or_installed(company.environment).get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
         return company.newest(each.distribution, f">={here.partition('+')[0]}")

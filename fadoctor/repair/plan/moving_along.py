@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import package_of
 from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.requirements import named_or_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ def held_back(
     """
     helpers = company.problem.session.candidates.helpers
     newest = helpers.newest_in(name, specifier)
-    there = dict(fact_mapping(company.environment.fact("packages.installed")))
+    there = named_or_installed(company.environment)
     there |= {each.distribution: each.version for each in followers.values()}
     asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
     if all(accepts(each, there.get(other, "")) for other, each in asked.items()):

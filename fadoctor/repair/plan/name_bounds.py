@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Known
+from fadoctor.knowledge.matrix.declared import BY_NAMES, import_bounds
 from fadoctor.repair.plan.released import accepts
-from fadoctor.sources.targets.incompatible_pairs import BY_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,12 +29,7 @@ class NameBounds:
             return {}
         asked = (distribution, version)
         if asked not in self._found:
-            keys = {
-                "package": Known(distribution, "asked"),
-                "version": Known(version.partition("+")[0], "asked"),
-            }
-            rows = self.matrix.find(BY_NAMES, keys).rows
-            self._found[asked] = {str(row["beside"]): str(row["fits"]) for row in rows}
+            self._found[asked] = import_bounds(distribution, version, self.matrix)
         return self._found[asked]
 
     def take(self, distribution: str, version: str, there: Mapping[str, str]) -> bool:

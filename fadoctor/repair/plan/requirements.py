@@ -9,8 +9,9 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known, fact_mapping, fact_text
-from fadoctor.model.packages import FRAMEWORKS, PACKAGES
+from fadoctor.model.packages import FRAMEWORKS, PACKAGES, package_of
 from fadoctor.sources.targets.incompatible_pairs import TABLE, pairs_of
+from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,10 +96,7 @@ def with_pairs(
     By the table of pairs, and by the names that releases ask for at import. A plan makes no pair
     that does not fit, as it breaks no requirement.
     """
-    installed = environment.fact("packages.installed")
-    there = installed.value if isinstance(installed, Known) else None
-    if not isinstance(there, dict):
-        return requirements
+    there = named_or_installed(environment)
     found = dict(requirements)
     for name in {str(row["package"]) for row in matrix.tables[TABLE].rows} & there.keys():
         version = Known(there[name], "installed")
@@ -125,7 +123,7 @@ def violations(environment: Environment, requirements: Requirements) -> Iterator
     """
     installed = environment.fact("packages.installed")
     is_list = isinstance(installed, Known) and isinstance(installed.value, dict)
-    there = fact_mapping(installed) if is_list else _named(environment)
+    there = named_or_installed(environment)
     for distribution, needs in requirements.items():
         if not there.get(distribution):
             continue  # not there, or in a release that nobody knows yet
@@ -144,6 +142,16 @@ def _named(environment: Environment) -> dict[str, str]:
         if version := fact_text(environment.fact(f"{package}.version"), ""):
             found[fact_text(environment.fact(f"{package}.distribution"), names[0])] = version
     return found
+
+
+def named_or_installed(environment: Environment) -> dict[str, str]:
+    """Return distribution -> version of what is there; of a text without a list what it names."""
+    installed = environment.fact("packages.installed")
+    if isinstance(installed, Known):
+        return dict(fact_mapping(installed))
+    named = fact_mapping(environment.facts.get(NAMED))
+    others = {name: version for name, version in named.items() if not package_of(name)}
+    return {**others, **_named(environment)}
 
 
 @lru_cache(maxsize=8192)

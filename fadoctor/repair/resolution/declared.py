@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.declared import BY_NAMES, declared, import_bounds, narrowed
+from fadoctor.knowledge.matrix.required import in_extras
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.released import accepts
@@ -32,15 +33,27 @@ def _name_of(requirement: str) -> str:
 class Declared:
     """What tables say that releases declare; it keeps what it has looked up."""
 
-    def __init__(self, matrix: Matrix, unasked: Iterable[str] = (), python: str = "") -> None:
-        """Take the matrix, who requires the stack in extras that nobody asked for, and a Python."""
+    def __init__(
+        self,
+        matrix: Matrix,
+        unasked: Iterable[str] = (),
+        python: str = "",
+        extras: Iterable[str] = (),
+    ) -> None:
+        """Take the matrix, who requires the stack in extras that nobody asked for, and a Python.
+
+        `extras`: packages whose extras somebody asked for.
+        """
         self._matrix, self._python = matrix, python
         self._unasked = frozenset(unasked)
+        self._in_extras = {PACKAGES[package][0]: package for package in extras}
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
         self._askers = {str(row["package"]) for row in rows}
         cells = (row.get(column) for row in rows for column in ("requires", "also"))
+        by_names = matrix.tables[BY_NAMES].rows if BY_NAMES in matrix.tables else ()
         words = {word for cell in cells for word in str(cell or "").split()}
         self._named = self._askers | {_name_of(word) for word in words}
+        self._named |= {str(row[end]) for row in by_names for end in ("package", "beside")}
         self._known: dict[tuple[str, str], dict[str, str]] = {}
 
     def told_of(self, pinned: Mapping[str, str]) -> dict[str, str]:
@@ -53,8 +66,14 @@ class Declared:
             return {}
         asked = (name, version)
         if asked not in self._known:
-            self._known[asked] = declared(name, version, self._matrix, self._python)
+            found = declared(name, version, self._matrix, self._python)
+            self._known[asked] = self._of_extras(name, version) | found
         return self._known[asked]
+
+    def _of_extras(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires in the extras that somebody asked for."""
+        package = self._in_extras.get(name, "")
+        return in_extras(package, Known(version, SOURCE), self._matrix)
 
     def broken(self, name: str, version: str, there: Mapping[str, str]) -> dict[str, str]:
         """Return what a release requires and what is there does not meet."""
@@ -69,7 +88,10 @@ class Declared:
         found: dict[str, Fact] = {}
         count = 0
         for name in sorted(pinned.keys() - _NAMES):
-            if broken := self.broken(name, pinned[name], there):
+            broken = self.broken(name, pinned[name], there)
+            names = import_bounds(name, pinned[name], self._matrix).items()
+            unfit = {o: text for o, text in names if o in there and not accepts(text, there[o])}
+            if broken := narrowed(broken, unfit):
                 facts: dict[str, Fact] = {
                     "distribution": Known(name, SOURCE),
                     "version": Known(pinned[name], SOURCE),

@@ -43,7 +43,8 @@ class Resolver:
         """Take the environment and the releases that there are."""
         self.environment, self.versions = environment, versions
         unasked, python = _without_their_extras(environment), python_of(environment).rstrip("t")
-        self.declared = Declared(versions.matrix, unasked, python)
+        extras = _with_their_extras(environment)
+        self.declared = Declared(versions.matrix, unasked, python, extras)
         self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
@@ -342,6 +343,14 @@ class Resolver:
 
     def _needs_of(self, package: str, version: str) -> dict[str, str]:
         return package_of(self.declared_of(PACKAGES[package][0], version))
+
+
+def _with_their_extras(environment: Environment) -> Iterator[str]:
+    """Yield the packages that are pinned with an extra that requires the stack."""
+    for package in PARTLY:
+        version, needs = (environment.fact(f"{package}.{n}") for n in ("version", "requires"))
+        if isinstance(version, Known) and isinstance(needs, Known):
+            yield package
 
 
 def _without_their_extras(environment: Environment) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.declared import on_platform
+from fadoctor.knowledge.matrix.declared import BY_NAMES, import_bounds, narrowed, on_platform
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
@@ -99,10 +99,13 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     count = 0
     asked = (COMPANIONS | _declaring(matrix)) - _WITH_FACTS
-    for name, version in sorted(fact_mapping(facts.get(NAMED)).items()):
+    there = fact_mapping(facts.get(NAMED))
+    for name, version in sorted(there.items()):
         if name not in asked or count == REQUIRER_LIMIT:
             continue
-        if needs := _declared(name, version, facts, matrix):
+        names = import_bounds(name, version, matrix).items()
+        at_import = {other: text for other, text in names if other in there}
+        if needs := narrowed(_declared(name, version, facts, matrix), at_import):
             at = f"{REQUIRER}[{count}]"
             found |= {
                 f"{at}.distribution": Known(name, facts[NAMED].source),
@@ -115,8 +118,9 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 
 
 def _declaring(matrix: Matrix) -> frozenset[str]:
-    """Return the distributions of which a table says what they declare to require."""
-    rows = matrix.tables["declared-requirements"].rows
+    """Return the distributions of which a table says what they require, or ask for at import."""
+    tables = (matrix.tables[name] for name in ("declared-requirements", BY_NAMES))
+    rows = [row for table in tables for row in table.rows]
     return frozenset(name for row in rows for name in cell_words(row["package"]))
 
 

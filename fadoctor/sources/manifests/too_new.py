@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import declared
@@ -9,6 +10,7 @@ from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.contradicted import is_impossible
+from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.manifests.planned_torch import is_conda
 
 if TYPE_CHECKING:
@@ -19,40 +21,57 @@ if TYPE_CHECKING:
 
 _TABLE = "name-bounds"
 TOO_NEW, TOO_NEW_BELOW = "packages.too_new", "packages.too_new_below"
+TOO_NEW_UNLESS = "packages.too_new_unless"
+_BOUND = re.compile(r"(?P<name>[\w.-]+)(?P<range>[<>=!~].{1,200})", re.ASCII)
+_SHOWN = 3
 _SOURCE = f"matrix {_TABLE}, and what the files pin"
 
 
 def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -> dict[str, Fact]:
     """Return what comes along newer than what is pinned can import, and below which it may be.
 
-    Only of what no file names and has no facts of its own: rules judge the others. What is pinned
-    asks for names of it at import, so that it is required, whatever the tables list of metadata.
-    `others`: what may keep it from its newest release in a way that no table says.
+    Only of what no file holds to a release and has no facts of its own: rules judge the others.
+    What is pinned asks for names of it at import, so that it is required, whatever the tables list
+    of metadata. `others`: what may keep it from its newest release in a way that no table says.
+    Then the bound is right, whether it is needed or not; an image may hold a release that fits.
     """
     told: dict[str, str] = {}
     below: dict[str, str] = {}
-    if not (combined.is_complete or others):
-        pinned = [each for each in combined.packages.values() if _is_pinned(each)]
-        for planned in pinned:
-            for other, fits, bound in _bounds(planned, matrix):
-                is_named = other in combined.packages or other in combined.bounds
-                if is_named or package_of(other) or other in below:
-                    continue
-                needs = [declared(e.name, e.version, matrix).get(other, "") for e in pinned]
-                if _comes_newer(bound, needs):
-                    what = f"{planned.name} {planned.version} imports names of {other}{fits}"
-                    told[other] = f"({printable(what, 200)})"
-                    below[other] = bound
+    pinned = [each for each in combined.packages.values() if _is_pinned(each)]
+    is_unseen = combined.is_complete or any(map(speaks_of_image, combined.notes))
+    for planned in () if is_unseen else pinned:
+        for other, fits, bound in _bounds(planned, matrix):
+            asked = _asked(other, combined)
+            if asked is None or package_of(other) or other in below:
+                continue
+            needs = [declared(e.name, e.version, matrix).get(other, "") for e in pinned]
+            if _comes_newer(bound, (*needs, asked)):
+                what = f"{planned.name} {planned.version} imports names of {other}{fits}"
+                told[other] = f"({printable(what, 200)})"
+                below[other] = ",".join(filter(None, (asked, bound)))
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    who = ", ".join(list(others)[:_SHOWN]) + more if below else ""
     return {
         TOO_NEW: Known(told, _SOURCE),
         TOO_NEW_BELOW: Known(_together(below), _SOURCE) if below else Absent(_SOURCE),
+        TOO_NEW_UNLESS: Known(printable(who, 200), _SOURCE) if who else Absent(_SOURCE),
     }
+
+
+def _asked(name: str, combined: Combined) -> str | None:
+    """Return the range in which files leave a package open; None where they hold it to one."""
+    planned = combined.packages.get(name)
+    if name in combined.bounds or planned is None:
+        return None if name in combined.bounds else ""
+    is_open = not (planned.version or planned.url or planned.open or is_conda(planned))
+    return planned.specifier if is_open and planned.is_sure else None
 
 
 def bounds_of(told: Fact | None) -> dict[str, str]:
     """Return the bounds by their packages, as the fact has them in one text."""
     words = str(told.value).split() if isinstance(told, Known) else []
-    return {name: f"<{end}" for name, _, end in (word.partition("<") for word in words)}
+    found = (_BOUND.fullmatch(word) for word in words)
+    return {each["name"]: each["range"] for each in found if each}
 
 
 def _together(below: Mapping[str, str]) -> str:

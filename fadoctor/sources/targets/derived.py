@@ -34,6 +34,7 @@ _OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT, "packages.contradicted",
                  "packages.isolated_by_new_pip", "packages.isolated_torch",
                  "packages.unserved", "packages.unlabelled",
                  "packages.unserved_instead", "packages.too_new", "packages.too_new_below",
+                 "packages.too_new_unless",
                  "toolkit.in_image")  # fmt: skip
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fadoctor.knowledge.matrix.declared import BY_NAMES
 from fadoctor.knowledge.matrix.query import Index
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 TABLE = "pairs"
-BY_NAMES = "name-bounds"
-"""The table of the releases beside which one can be imported, by the names that it asks for."""
-
 PAIRED = ("pair_told", "pair_why", "pair_other")
 """What every package has; the second is there where the first is."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import declared
-from fadoctor.knowledge.matrix.required import required
+from fadoctor.knowledge.matrix.required import in_extras
 from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.packages import PACKAGES, PARTLY_EXTRAS
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -25,12 +25,12 @@ def used_extras(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 def _of_each(facts: Mapping[str, Fact], matrix: Matrix) -> Iterator[tuple[str, Fact]]:
     installed = facts.get("packages.installed", facts.get(NAMED))
     there = fact_mapping(installed if isinstance(installed, Known) else facts.get(NAMED))
-    for package, extras in PARTLY_EXTRAS.items():
+    for package in PARTLY_EXTRAS:
         version, needs = facts.get(f"{package}.version"), facts.get(f"{package}.requires")
         if not isinstance(version, Known) or not isinstance(needs, Known):
             continue
         drawn = declared(PACKAGES[package][0], fact_text(version, ""), matrix)
-        pins = fact_mapping(required(package, facts, matrix, lambda _: None, extras))
+        pins = in_extras(package, version, matrix)
         if pins and _is_used(drawn, there) and not pins.keys() <= fact_mapping(needs).keys():
             told = {name: pin for name, pin in {**drawn, **pins}.items() if name in there}
             yield f"{package}.requires", Known(told | fact_mapping(needs), needs.source)

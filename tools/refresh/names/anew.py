@@ -88,6 +88,7 @@ def survey_of(index: Index, transport: Transport) -> Survey:
         if package.asks:
             sys.stderr.write(f"what {package.distribution} asks\n")
             survey.add_asker(package, index, transport)
+    survey.add_imports(index, transport)
     for package in PACKAGES:
         if package.gives:
             sys.stderr.write(f"what {package.distribution} gives\n")

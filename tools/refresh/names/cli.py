@@ -21,6 +21,7 @@ from tools.refresh.names.tables import (
     put_bounds,
     put_classes,
     put_given,
+    put_missing,
     put_read,
 )
 from tools.refresh.settings import read_settings, settings_for
@@ -53,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
     add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
     add("--bounds-only", action="store_true", help="write only name-bounds, by the names at hand")
+    add("--package", action="append", default=[], metavar="NAME", help="of name-bounds, only this")
     add("--attributes-only", action="store_true", help="write only those of classes")
     add("--given-only", action="store_true", help="write only who has the names that are listed")
     add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
@@ -81,7 +83,9 @@ def _made(
         put_asked(tables, survey)
         put_given(tables, survey)
         put_read(tables, survey, "last", "asked")
-    put_bounds(tables, survey, index, transport)
+    else:
+        put_missing(tables, survey, index, transport, options.package)
+    put_bounds(tables, survey, index, transport, options.package)
     return [*unread, *survey.unread]
 
 

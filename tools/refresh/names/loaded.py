@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from tools.refresh.names.asked import Asked, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tools.refresh.names.archive import Sources
+
+TRUSTED = frozenset({"torch"})
+"""Whose names code reads everywhere: only what it imports of them counts."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +80,16 @@ def _file(text: str, module: str, others: frozenset[str]) -> _File:
     tree = parsed(text)
     asks: set[Asked] = set()
     follows: list[tuple[int, str, tuple[str, ...]]] = []
+    bound: dict[str, str] = {}
     for node in tree.body if tree is not None else ():
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
                 if top == module:
                     follows.append((0, alias.name, ()))
-                elif top in others and "." in alias.name:
-                    asks.add(Asked(alias.name, ""))
+                elif top in others:
+                    asks |= {Asked(alias.name, "")} if "." in alias.name else set()
+                    bound |= _bound(alias)
         elif isinstance(node, ast.ImportFrom):
             name, names = node.module or "", tuple(alias.name for alias in node.names)
             top = name.partition(".")[0]
@@ -92,4 +97,48 @@ def _file(text: str, module: str, others: frozenset[str]) -> _File:
                 follows.append((node.level, name, names))
             elif top in others:
                 asks |= {Asked(name, "" if each == "*" else each) for each in names}
+        else:
+            asks |= set(_read(node, bound))
     return _File(frozenset(asks), tuple(follows))
+
+
+def _bound(alias: ast.alias) -> dict[str, str]:
+    """Return the name that an import binds, and the module that it is then."""
+    top = alias.name.partition(".")[0]
+    if top in TRUSTED:
+        return {}
+    return {alias.asname: alias.name} if alias.asname else {top: top}
+
+
+def _read(node: ast.AST, bound: Mapping[str, str]) -> Iterator[Asked]:
+    """Yield the names of imported modules that a statement surely reads where it stands.
+
+    A class is made at import with its bases and its body. What stands below a condition, and the
+    body of a function, may never run.
+    """
+    match node:
+        case ast.Attribute(value=ast.Name(id=name, ctx=ast.Load()), ctx=ast.Load()):
+            if name in bound:
+                yield Asked(bound[name], node.attr)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            defaults = filter(None, (*node.args.defaults, *node.args.kw_defaults))
+            yield from _of_all((*node.decorator_list, *defaults), bound)
+        case ast.Lambda():
+            yield from _of_all(filter(None, (*node.args.defaults, *node.args.kw_defaults)), bound)
+        case ast.BoolOp():
+            yield from _read(node.values[0], bound)
+        case ast.IfExp() | ast.If() | ast.While() | ast.Assert():
+            yield from _read(node.test, bound)
+        case ast.AnnAssign():
+            yield from _of_all(filter(None, (node.value,)), bound)
+        case ast.Try() | ast.With() | ast.For() | ast.Match() | ast.comprehension():
+            pass
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            pass
+        case _:
+            yield from _of_all(ast.iter_child_nodes(node), bound)
+
+
+def _of_all(nodes: Iterable[ast.AST], bound: Mapping[str, str]) -> Iterator[Asked]:
+    for node in nodes:
+        yield from _read(node, bound)

@@ -19,13 +19,15 @@ class Package:
     """Older releases are not read."""
     asks: bool = True
     gives: bool = True
+    loads: str = ""
+    """The release from which on its imports are followed, where that is an older one."""
 
 
 PACKAGES = (
-    Package("transformers", "transformers", "4.36.0"),
-    Package("peft", "peft", "0.7.0"),
-    Package("trl", "trl", "0.7.10"),
-    Package("accelerate", "accelerate", "0.25.0"),
+    Package("transformers", "transformers", "4.36.0", loads="4.28.0"),
+    Package("peft", "peft", "0.7.0", loads="0.3.0"),
+    Package("trl", "trl", "0.7.10", loads="0.4.1"),
+    Package("accelerate", "accelerate", "0.25.0", loads="0.16.0"),
     Package("bitsandbytes", "bitsandbytes", "0.41.3"),
     Package("liger-kernel", "liger_kernel", "0.1.0"),
     Package("unsloth", "unsloth", "2024.8"),
@@ -33,16 +35,17 @@ PACKAGES = (
     Package("llamafactory", "llamafactory", "0.7.1", gives=False),
     Package("ms-swift", "swift", "2.0.0", gives=False),
     Package("axolotl", "axolotl", "0.5.0", gives=False),
-    Package("diffusers", "diffusers", "0.25.0"),
+    Package("diffusers", "diffusers", "0.25.0", loads="0.10.0"),
     Package("optimum", "optimum", "1.16.0"),
-    Package("sentence-transformers", "sentence_transformers", "2.2.2"),
+    Package("sentence-transformers", "sentence_transformers", "2.2.2", loads="2.0.0"),
     Package("vllm", "vllm", "0.5.0"),
     Package("sglang", "sglang", "0.3.0"),
     Package("xformers", "xformers", "0.0.23"),
     Package("torchao", "torchao", "0.3.0"),
     Package("kernels", "kernels", "0.1.7"),
     Package("huggingface-hub", "huggingface_hub", "0.19.0", asks=False),
-    Package("datasets", "datasets", "2.15.0"),
+    Package("datasets", "datasets", "2.15.0", loads="2.4.0"),
+    Package("pyarrow", "pyarrow", "10.0.0", asks=False),
     Package("deepspeed", "deepspeed", "0.12.0"),
     Package("auto-gptq", "auto_gptq", "0.5.0"),
     Package("autoawq", "awq", "0.1.8"),

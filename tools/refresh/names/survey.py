@@ -17,8 +17,8 @@ from tools.refresh.names.attributes import History, Reader
 from tools.refresh.names.bounds import STARTS, Fits, Given, bound_rows, fits
 from tools.refresh.names.families import Classes, by_name, simple_names
 from tools.refresh.names.given import Giver, Module
-from tools.refresh.names.history import follow
-from tools.refresh.names.loaded import Loader
+from tools.refresh.names.history import first_of_minors, follow
+from tools.refresh.names.loaded import TRUSTED, Loader
 from tools.refresh.names.packages import PACKAGES, Package, argument_files, remote_names
 from tools.refresh.names.rows import MODULE
 
@@ -51,6 +51,9 @@ class Survey:
     unread: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     """Those of them that another run may read: the index or the network did not answer."""
+    loads: frozenset[Asked] = frozenset()
+    """What imports of packages ask for, those of older releases, too."""
+    _loaders: dict[str, Loader] = field(default_factory=dict)
     _texts: dict[str, Seen] = field(default_factory=dict)
     _makers: dict[str, dict[Version, Classes]] = field(default_factory=dict)
     """What classes take, by distribution and release."""
@@ -72,9 +75,9 @@ class Survey:
             for seen in self.asks.values()
             for both in seen.values()
             for asked in (*both[0], *both[1])
-            if asked.module.partition(".")[0] == package.module
-        }
-        return sorted(found | remote(package))
+        } | self.loads
+        mine = {asked for asked in found if asked.module.partition(".")[0] == package.module}
+        return sorted(mine | remote(package))
 
     def add_giver(
         self, package: Package, wanted: Sequence[Asked], index: Index, transport: Transport
@@ -135,37 +138,61 @@ class Survey:
         seen = by_name(closed(self._makers[distribution]))
         return History(seen, self.versions[distribution], others, lineage)
 
+    def add_imports(self, index: Index, transport: Transport, only: Collection[str] = ()) -> None:
+        """Read what imports of packages ask the others for, in the first of each minor."""
+        for distribution in only or STARTS:
+            sys.stderr.write(f"what the import of {distribution} asks\n")
+            package, loader = self._loader(distribution)
+            versions = self.count(package, index, package.loads)
+            for place in first_of_minors(versions):
+                asks = self._loaded(loader, package, versions[place], index, transport)
+                tops = ((each, each.module.partition(".")[0]) for each in asks or ())
+                self.loads |= {each for each, top in tops if top not in TRUSTED}
+
     def bounds(
         self, distribution: str, given: Given, index: Index, transport: Transport
     ) -> list[str]:
         """Return the rows that say beside which releases of others those of a package import."""
-        packages = {each.distribution: each for each in PACKAGES}
-        package = packages[distribution]
-        others = frozenset(each.module for each in PACKAGES if each.gives) - {package.module}
+        package, loader = self._loader(distribution)
         releases = {each.distribution: self.count(each, index) for each in PACKAGES}
-        loader = Loader(package.module, others, STARTS[distribution])
+        own = self.count(package, index, package.loads)
 
         def look(version: Version) -> Fits | None:
-            sources = self._sources(package, version, index, transport)
-            what = f"{distribution} {version}"
-            asks = self._tried(what, partial(loader.asks, sources)) if sources else None
+            asks = self._loaded(loader, package, version, index, transport)
             return None if asks is None else fits(asks, given, releases)
 
-        return bound_rows(
-            distribution, follow(releases[distribution], look), releases[distribution]
-        )
+        return bound_rows(distribution, follow(own, look), own)
 
-    def count(self, package: Package, index: Index) -> list[Version]:
-        """Return the releases that are read, oldest first: no pre-releases, none withdrawn."""
-        first = Version(package.first)
+    def _loader(self, distribution: str) -> tuple[Package, Loader]:
+        [package] = (each for each in PACKAGES if each.distribution == distribution)
+        if distribution not in self._loaders:
+            others = frozenset(each.module for each in PACKAGES if each.gives) - {package.module}
+            self._loaders[distribution] = Loader(package.module, others, STARTS[distribution])
+        return package, self._loaders[distribution]
+
+    def _loaded(
+        self, loader: Loader, package: Package, version: Version, index: Index, transport: Transport
+    ) -> frozenset[Asked] | None:
+        sources = self._sources(package, version, index, transport)
+        what = f"{package.distribution} {version}"
+        return self._tried(what, partial(loader.asks, sources)) if sources else None
+
+    def count(self, package: Package, index: Index, loads: str = "") -> list[Version]:
+        """Return the releases that are read, oldest first: no pre-releases, none withdrawn.
+
+        `loads`: an older release to begin with.
+        """
+        first = Version(loads or package.first)
         yanked = {
             version: all(file.yanked for file in release.files)
             for version, release in index.releases(package.distribution).items()
             if version >= first and not version.is_prerelease
         }
         found = [version for version, is_gone in yanked.items() if not is_gone]
-        self.versions[package.distribution] = found
-        self.withdrawn[package.distribution] = [v for v, is_gone in yanked.items() if is_gone]
+        if not loads:
+            gone = [version for version, is_gone in yanked.items() if is_gone]
+            self.versions[package.distribution] = found
+            self.withdrawn[package.distribution] = gone
         return found
 
     def _sources(

@@ -10,11 +10,11 @@ from packaging.version import Version
 from tools.refresh.names.arguments import is_told
 from tools.refresh.names.bounds import STARTS, given_of
 from tools.refresh.names.packages import PACKAGES, Package, argument_files, class_files
-from tools.refresh.names.rows import asked_rows, given_rows, unsteady
+from tools.refresh.names.rows import MODULE, asked_rows, given_rows, unsteady
 from tools.refresh.names.told import NO_OTHERS, Others
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tools.refresh.index import Index
@@ -125,11 +125,64 @@ def put_given(tables: Tables, survey: Survey) -> None:
     tables.replace("names-given", rows)
 
 
-def put_bounds(tables: Tables, survey: Survey, index: Index, transport: Transport) -> None:
-    """Put which releases go together, by the names at hand."""
+def put_bounds(
+    tables: Tables,
+    survey: Survey,
+    index: Index,
+    transport: Transport,
+    only: Collection[str] = (),
+) -> None:
+    """Put which releases go together, by the names at hand; of some packages, or of all."""
     given = given_of(tables.rows("names-given"))
-    rows = (row for name in STARTS for row in survey.bounds(name, given, index, transport))
+    before = tables.texts["name-bounds"].partition(_ROWS)[2].splitlines(keepends=True)
+    rows: list[str] = []
+    for name in STARTS:
+        if only and name not in only:
+            rows += (row for row in before if f"package: {name}," in row)
+        else:
+            rows += survey.bounds(name, given, index, transport)
     tables.replace("name-bounds", rows)
+
+
+def put_missing(
+    tables: Tables,
+    survey: Survey,
+    index: Index,
+    transport: Transport,
+    only: Collection[str] = (),
+) -> None:
+    """Put, behind the names at hand, those that imports ask for and that nothing was read of."""
+    listed = {
+        (str(row["module"]), name)
+        for row in tables.rows("names-given")
+        for name in str(row["name"]).split()
+    }
+    survey.add_imports(index, transport, only)
+    for package in PACKAGES:
+        own = (each for each in survey.loads if each.module.split(".")[0] == package.module)
+        wanted = sorted(each for each in own if (each.module, each.name or MODULE) not in listed)
+        if package.gives and wanted:
+            survey.add_giver(package, wanted, index, transport)
+    head, mark, rows = tables.texts["names-given"].partition(_ROWS)
+    new = (
+        row
+        for name, seen in survey.gives.items()
+        for row in given_rows(name, seen, survey.versions[name])
+    )
+    tables.texts["names-given"] = f"{head}{mark}{rows}{''.join(new)}"
+    _put_newly_read(tables, survey)
+
+
+def _put_newly_read(tables: Tables, survey: Survey) -> None:
+    """Put the releases of packages that were read for the first time."""
+    known = {str(row["package"]) for row in tables.rows(READ)}
+    new = [e for e in PACKAGES if e.distribution in survey.gives.keys() - known]
+    head, mark, rows = tables.texts[READ].partition(_ROWS)
+    for package in new:
+        cells = _read_to(package, {}, survey, ("last",))
+        told = {"package": package.distribution, "module": package.module, **cells}
+        rows += f"  - {{{', '.join(f'{key}: {cell}' for key, cell in told.items())}}}\n"
+    tables.texts[READ] = f"{head}{mark}{rows}"
 
 
 def put_read(tables: Tables, survey: Survey, *ends: str) -> None:

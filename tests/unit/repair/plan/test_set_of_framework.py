@@ -126,3 +126,20 @@ def test_a_command_for_a_person_ends_in_a_release_that_fits() -> None:
     assert written("xformers>=0.0.34") == (False, ("xformers>=0.0.34",))
     assert written("xformers<0.0.30") == (True, ("xformers<0.0.30",))
     assert written("a-package-of-nobody>=2") == (True, ("a-package-of-nobody>=2",))
+
+
+KERNELS = """\
+PyTorch: 2.8.0+cu126
+CUDA Driver Version: 550.54.15
+sglang: 0.4.10
+sgl_kernel: 0.2.8
+flashinfer_python: 0.2.6.post1
+triton: 3.4.0
+transformers: 4.54.1
+"""
+
+
+def test_kernels_that_a_text_names_move_with_their_framework() -> None:
+    after = {each.distribution: each.after for each in plan(assumed(KERNELS, "H100")).changes}
+    kernels = {"sglang": "sgl-kernel", "torch": "flashinfer-python"}
+    assert any(name in after and other in after for name, other in kernels.items())

@@ -55,7 +55,11 @@ def told(folder: Path, *lines: str) -> str:
         (("datasets==3.2.0", "fsspec>=2025.1"), "datasets==3.2.0 requires fsspec<=2024.9.0"),
         (
             ("vllm==0.11.0", "sglang==0.5.3"),
-            "vllm==0.11.0 requires xgrammar==0.1.25, and sglang==0.5.3 requires xgrammar==0.1.24",
+            "vllm==0.11.0 requires outlines-core==0.2.11, and sglang==0.5.3 requires outlines-core",
+        ),
+        (
+            ("vllm==0.8.5", "sglang[all]==0.4.6.post1", "torch==2.6.0"),
+            "vllm==0.8.5 requires xgrammar==0.1.18, and sglang==0.4.6.post1 requires xgrammar",
         ),
         (
             ("trl>=0.20,<0.25", "transformers<4.50"),
