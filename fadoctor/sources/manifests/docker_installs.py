@@ -13,7 +13,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests import conda_listed, requirements_txt
 from fadoctor.sources.manifests.chosen import PIP, UV_PIP
-from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, bound_by_cuda, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import (
     ALONE,
@@ -362,9 +362,9 @@ class Installs:
                 self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
                 continue
             spec = msgspec.structs.replace(spec, channel=spec.channel or channel)
-            problem = add_spec(draft, names, spec, place)
-            if problem:
+            if problem := add_spec(draft, names, spec, place):
                 raise self.source.error(problem, line=place.line, key=word.text[:60])
+        bound_by_cuda(draft, names)
         self.stage.install(draft.requirements)
         self.stage.facts |= draft.facts
         self.stage.python = draft.python or self.stage.python

@@ -127,7 +127,8 @@ class Stage:
             if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
                 continue
             stays = len(there) == 1 and not upgrade and _is_kept(there[0], wishes)
-            self.packages[name] = [_bounded(there[0], wishes)] if stays else wishes
+            doubted = wishes if upgrade else _doubted(there, wishes)
+            self.packages[name] = [_bounded(there[0], wishes)] if stays else doubted
 
     def remove(self, names: Iterable[str]) -> None:
         """Uninstall packages."""
@@ -179,6 +180,14 @@ def _is_kept(there: Requirement, wishes: list[Requirement]) -> bool:
     if any(each.url or each.marker or _UPPER.search(each.specifier) for each in wishes):
         return False
     return not any(ends_before(there.index, each.specifier) for each in wishes)
+
+
+def _doubted(there: list[Requirement], wishes: list[Requirement]) -> list[Requirement]:
+    """Return wishes that what is there may meet, where its release is unknown."""
+    doubt = next((each.doubt for each in there if each.doubt), "")
+    if not doubt or any(each.url or exact_version(each.specifier) for each in wishes):
+        return wishes
+    return [msgspec.structs.replace(each, doubt=doubt) for each in wishes]
 
 
 def _bounded(there: Requirement, wishes: list[Requirement]) -> Requirement:
