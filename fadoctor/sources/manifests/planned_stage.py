@@ -15,6 +15,7 @@ from fadoctor.sources.manifests.index_releases import ends_before
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
     from fadoctor.syntax.dockerfile import Instruction
 
@@ -70,6 +71,8 @@ class Stage:
         """Name in the image -> path in the build context."""
         self.folders: dict[str, str] = {}
         """Path in the image -> path in the build context that was copied there."""
+        self.written: dict[str, tuple[tuple[str, Place], ...]] = {}
+        """Path of a file that commands wrote -> its lines, with the place of each."""
         self.workdir: str | None = None
         """Where commands begin, in an image; None where they begin is that of the files."""
         self.starts: dict[str, Instruction] = {}
@@ -87,6 +90,7 @@ class Stage:
         found.python, found.image, found.system = self.python, self.image, self.system
         found.notes, found.copied = list(self.notes), dict(self.copied)
         found.folders, found.workdir = dict(self.folders), self.workdir
+        found.written = dict(self.written)
         found.is_open, found.starts = self.is_open, dict(self.starts)
         found.refused = dict(self.refused)
         return found
