@@ -22,7 +22,7 @@ def _asked(script: str) -> dict[str, tuple[str, int, int]]:
     ("script", "asked"),
     [
         (
-            "RUN echo 'torch==2.6.0' > /a && \\\n  echo \"einops>=0.8\" >> /a && pip install -r /a\n",
+            "RUN echo 'torch==2.6.0' > /a && \\\n  echo 'einops>=0.8' >> /a && pip install -r /a\n",
             {"torch": ("==2.6.0", 3, 11), "einops": (">=0.8", 4, 9)},
         ),
         (
