@@ -318,3 +318,12 @@ def test_a_line_that_is_no_instruction_is_noted() -> None:
     manifest = read(given(PYTORCH + "pip install vllm\nRUN pip install einops==0.8.0\n"))
     assert wanted(manifest)["einops"] == "==0.8.0"
     assert any("no instruction of a Dockerfile: pip install vllm" in n for n in manifest.notes)
+
+
+def test_what_an_image_has_in_an_unknown_release_may_meet_a_range() -> None:
+    image = "FROM runpod/pytorch:2.8.0-py3.11-cuda12.8.1-cudnn-devel-ubuntu22.04\n"
+    found = read(
+        given(image + "RUN pip install 'torchaudio>=2.1' torchvision==0.23.0\n", "Dockerfile")
+    )
+    doubts = {each.name: bool(each.doubt) for each in found.requirements}
+    assert doubts == {"torch": False, "torchaudio": True, "torchvision": False}
