@@ -122,7 +122,9 @@ class Versions:
             build = self.environment.builds.get(name, "")  # what was published with it, likewise
         label = f"+{build}" if build == "cpu" or build.startswith("cu") else ""
         places = self.environment.places.get(f"{package}.version", ())
-        planned = Planned(name, places, version + label, kind="a resolver")
+        manager = _text(self.environment, f"{package}.installer")
+        manager = manager if manager == "conda" else ""
+        planned = Planned(name, places, version + label, kind="a resolver", manager=manager)
         make = Facts(_NOTHING, self.environment.facts, self.matrix, self._markers)
         found = make.of(package, planned)
         if package == TORCH and build in _NOT_LISTED:

@@ -6,6 +6,7 @@ is judged is read; notes name the others.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ LENGTH_LIMIT = 1 << 18
 UNIT_LIMIT = 200
 _READ = (".yml", ".yaml", "devcontainer.json", *SUFFIXES)
 _SHOWN = 5
+_BY_DEFAULT = re.compile(r"(?:\A|(?<=/))Dockerfile\Z")
+"""Docker takes ``dockerfile`` in its place where there is none."""
 _NOTHING = (
     "has no command that installs packages, and no list of packages, as far as they can be "
     "followed. Looked for: pip, uv, conda, poetry, pdm and pixi in scripts, and the keys "
@@ -165,7 +168,7 @@ def _take_build(shared: Shared, stage: Stage, build: Build) -> None:
     """Begin with what a Dockerfile builds; a note says why it is not read."""
     line = build.place.line
     try:
-        source = shared.files.read(build.file)
+        source = shared.files.read(build.file, _BY_DEFAULT.sub("dockerfile", build.file))
         built = dockerfile.read_built(source, build.target, build.arguments)
     except InputError as error:
         stage.note(line, f"{build.file} is not read: {error.problem}")

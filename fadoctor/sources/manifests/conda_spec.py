@@ -83,6 +83,9 @@ class CondaNames:
         rows = load_knowledge().tables["conda-names"].rows
         self.pypi = {str(row["conda"]): str(row.get("pypi") or "") for row in rows}
         self.roles = {str(row["conda"]): str(row.get("role") or "") for row in rows}
+        torches = load_knowledge().tables["conda-torch-releases"].rows
+        self.torches = {str(row["cuda"]): str(row["torch"]) for row in torches}
+        """CUDA -> the releases of torch that PyTorch's own channel has for it."""
 
     def distribution(self, name: str) -> str:
         """Return the name by which the rules know a package."""
@@ -143,3 +146,18 @@ def only_one_cuda(draft: Draft) -> None:
     builds = {conda_cuda(each.build) for each in draft.requirements if each.name == TORCH}
     if len(builds) > 1:
         draft.facts.pop("torch.cuda", None)
+
+
+def bound_by_cuda(draft: Draft, names: CondaNames) -> None:
+    """Bound the torch of PyTorch's own channel to what it has for the CUDA that is named."""
+    cuda = draft.facts.get("torch.cuda")
+    places = {each.place for each in draft.requirements if names.role(each.name)}
+    torches = names.torches.get(cuda.value, "") if cuda and cuda.place in places else ""
+    if not torches:
+        return
+    for index, each in enumerate(draft.requirements):
+        if each.name == TORCH and not each.specifier and _OWN_CHANNEL.search(each.index):
+            draft.requirements[index] = msgspec.structs.replace(each, specifier=torches)
+
+
+_OWN_CHANNEL = re.compile(r"(?:^|/)pytorch/?$")

@@ -25,6 +25,7 @@ _REFERENCE = re.compile(
     r"(?::(?P<tag>[A-Za-z0-9_][\w.-]{0,127}))?(?P<digest>@sha256:[0-9a-f]{8,64})?"
 )
 _OF_INDEX = (TORCH, *BESIDE_TORCH)
+_OF_A_NIGHTLY = "the image has one of torch's own build, in no release"
 _FACTS = {"cuda": "toolkit.nvcc.version", "torch_cuda": "torch.cuda"}
 
 
@@ -49,9 +50,12 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
     cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
     nvcc = row.get("nvcc")
     has_nvcc = nvcc if isinstance(nvcc, bool) else None
-    if row.get("beside_torch") is True:
-        said |= _beside(said.get(TORCH, ""), tables)
-    return msgspec.structs.replace(_said(cells | said, place, tables), has_nvcc=has_nvcc)
+    said = cells | said
+    found = _said(said | (beside := _beside(row, said, tables)), place, tables)
+    unnamed = [name for name in BESIDE_TORCH if row.get("beside_torch") and name not in beside]
+    held = tuple(Requirement(name, place, "", doubt=_OF_A_NIGHTLY) for name in unnamed)
+    asked = (*found.requirements, *held)
+    return msgspec.structs.replace(found, requirements=asked, has_nvcc=has_nvcc)
 
 
 def has_torch_alone(reference: str, tables: Mapping[str, Table]) -> bool:
@@ -140,9 +144,8 @@ def _is_own_build(parts: Mapping[str, str], tables: Mapping[str, Table]) -> bool
     return bool(build and majors) and build.removeprefix("cu")[:2] not in majors
 
 
-def _beside(torch: str, tables: Mapping[str, Table]) -> dict[str, str]:
-    """Return the torchvision and the torchaudio of a release of torch."""
-    for row in tables["torch-companions"].rows:
-        if row[TORCH] == torch:
-            return {name: str(row[name]) for name in BESIDE_TORCH if name in row}
-    return {}
+def _beside(image: Row, said: Mapping[str, str], tables: Mapping[str, Table]) -> dict[str, str]:
+    """Return the torchvision and the torchaudio of a release of torch, where they are there."""
+    rows = tables["torch-companions"].rows if image.get("beside_torch") is True else ()
+    row = next((each for each in rows if each[TORCH] == said.get(TORCH)), {})
+    return {name: str(row[name]) for name in BESIDE_TORCH if name in row}

@@ -13,7 +13,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests import conda_listed, requirements_txt
 from fadoctor.sources.manifests.chosen import PIP, UV_PIP
-from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, bound_by_cuda, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.install_options import (
     ALONE,
@@ -49,6 +49,7 @@ from fadoctor.sources.manifests.replaced import (
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.manifests.script_tests import ScriptTests
 from fadoctor.sources.manifests.working_folder import WorkingFolder
+from fadoctor.sources.manifests.written_files import is_bound, watch_writing, written
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.shell import read_shell
@@ -64,7 +65,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest, Requirement
     from fadoctor.sources.manifests.planned_stage import Stage
     from fadoctor.sources.manifests.source import Source
-    from fadoctor.syntax.shell_events import Redirection
     from fadoctor.syntax.shell_filled_words import FilledWord
 
 # pip3.11, and what a variable names: $VENV_PIP, ${PYTHON_BIN}
@@ -153,6 +153,7 @@ class Installs:
             return
         if command.depends is not Depends.NEVER:
             self.folder.watch([word.text for word in words])
+            watch_writing(command, self.text, self.stage, self.folder)
             self.stage.python = made_with(words, self.text) or self.stage.python
         follow = self.follower(words)
         if follow is None:
@@ -169,7 +170,7 @@ class Installs:
             note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
             self.stage.note(self.line(command), note)
         else:
-            if any(_is_bound(each) for each in command.redirections):
+            if any(is_bound(each) for each in command.redirections):
                 note = "an unquoted > is a redirection here, no bound of a version"
                 self.stage.note(self.line(command), note)
             follow()
@@ -362,9 +363,9 @@ class Installs:
                 self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
                 continue
             spec = msgspec.structs.replace(spec, channel=spec.channel or channel)
-            problem = add_spec(draft, names, spec, place)
-            if problem:
+            if problem := add_spec(draft, names, spec, place):
                 raise self.source.error(problem, line=place.line, key=word.text[:60])
+        bound_by_cuda(draft, names)
         self.stage.install(draft.requirements)
         self.stage.facts |= draft.facts
         self.stage.python = draft.python or self.stage.python
@@ -378,6 +379,8 @@ class Installs:
         if "://" in word.text:
             self.stage.note(place.line, f"{clean_url(word.text)[:160]} was not fetched")
             return None
+        if own := written(word.text, self.source, self.stage, self.folder):
+            return read(own)
         if self.folder.is_fetched and not word.text.startswith("/"):
             note = f"{word.text[:160]} is not read: it is in a repository that is fetched"
             self.stage.note(place.line, note)
@@ -392,9 +395,3 @@ class Installs:
             return None
         found: Manifest = read(source)
         return found
-
-
-def _is_bound(redirection: Redirection) -> bool:
-    """Say whether a redirection was meant as the bound of a version: ``torch>=2.0``."""
-    pieces = redirection.target.pieces
-    return redirection.operator == ">" and bool(pieces) and pieces[0].text.startswith("=")

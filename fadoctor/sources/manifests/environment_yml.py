@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.model.packages import TORCH
 from fadoctor.sources.manifests import requirements_txt
-from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, parse_spec
+from fadoctor.sources.manifests.conda_spec import CondaNames, add_spec, bound_by_cuda, parse_spec
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.isolated import marked_by_new
 from fadoctor.sources.manifests.planned import Setting
@@ -61,6 +61,7 @@ def read(source: Source) -> Manifest:
             raise tree.error(item, problem)
     for name, node in tree.table(tree.root, "variables").items():
         draft.variables[name] = Setting(tree.text(node), tree.place(node))
+    bound_by_cuda(draft, names)
     draft.requirements = _on_top(draft)
     return draft.manifest()
 

@@ -15,6 +15,7 @@ from fadoctor.sources.manifests.index_releases import ends_before
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
     from fadoctor.syntax.dockerfile import Instruction
 
@@ -70,6 +71,8 @@ class Stage:
         """Name in the image -> path in the build context."""
         self.folders: dict[str, str] = {}
         """Path in the image -> path in the build context that was copied there."""
+        self.written: dict[str, tuple[tuple[str, Place], ...]] = {}
+        """Path of a file that commands wrote -> its lines, with the place of each."""
         self.workdir: str | None = None
         """Where commands begin, in an image; None where they begin is that of the files."""
         self.starts: dict[str, Instruction] = {}
@@ -87,6 +90,7 @@ class Stage:
         found.python, found.image, found.system = self.python, self.image, self.system
         found.notes, found.copied = list(self.notes), dict(self.copied)
         found.folders, found.workdir = dict(self.folders), self.workdir
+        found.written = dict(self.written)
         found.is_open, found.starts = self.is_open, dict(self.starts)
         found.refused = dict(self.refused)
         return found
@@ -127,7 +131,8 @@ class Stage:
             if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
                 continue
             stays = len(there) == 1 and not upgrade and _is_kept(there[0], wishes)
-            self.packages[name] = [_bounded(there[0], wishes)] if stays else wishes
+            doubted = wishes if upgrade else _doubted(there, wishes)
+            self.packages[name] = [_bounded(there[0], wishes)] if stays else doubted
 
     def remove(self, names: Iterable[str]) -> None:
         """Uninstall packages."""
@@ -179,6 +184,14 @@ def _is_kept(there: Requirement, wishes: list[Requirement]) -> bool:
     if any(each.url or each.marker or _UPPER.search(each.specifier) for each in wishes):
         return False
     return not any(ends_before(there.index, each.specifier) for each in wishes)
+
+
+def _doubted(there: list[Requirement], wishes: list[Requirement]) -> list[Requirement]:
+    """Return wishes that what is there may meet, where its release is unknown."""
+    doubt = next((each.doubt for each in there if each.doubt), "")
+    if not doubt or any(each.url or exact_version(each.specifier) for each in wishes):
+        return wishes
+    return [msgspec.structs.replace(each, doubt=doubt) for each in wishes]
 
 
 def _bounded(there: Requirement, wishes: list[Requirement]) -> Requirement:

@@ -16,15 +16,31 @@ _EXACT = re.compile(r"python(3\.\d{1,2})(?:-[a-z]{1,20})?")
 # python3, python3-pip, python-is-python3
 _DEFAULT = re.compile(r"(?:python-is-)?python3(?:-(?:pip|dev|venv|full))?")
 
-OTHERS = re.compile(r"(?i)conda|mamba|pyenv|pixi|\buv\b|\bvirtualenv\b|rye\b|linuxbrew")
+# ln -sf /usr/bin/python3.11 /usr/bin/python3
+_LINK = re.compile(
+    r"\bln\s+-\w{1,9}\s+\S{0,200}?/python(3\.\d{1,2})\s+/usr/bin/python3(?=[\s;&]|$)"
+)
+# update-alternatives --install /usr/bin/python3 python3 /usr/bin/python3.11 1
+_ALTERNATIVE = re.compile(
+    r"\bupdate-alternatives\s+--install\s+/usr/bin/python3\s+python3\s+\S{0,200}?/python(3\.\d{1,2})\s"
+)
+
+OTHERS = re.compile(
+    r"(?i)conda|mamba|pyenv|pixi|\bvirtualenv\b|rye\b|linuxbrew|\bUV_PYTHON|\bUV_PROJECT"
+    r"|\buv[ \t]+(?:-\S{1,99}[ \t]+)?(?:venv|sync|run|python|init|tool|add|lock)\b"
+    r"|\buv[ \t]+pip\b[^&|;]{0,2000}?\s(?:-p|--python)\b"
+)
 """What may put another Python first: then nothing is said."""
 
 
 def asked_python(text: str, default: str) -> str:
-    """Return the minor version that commands install, "" where none is sure.
+    """Return the minor version that commands install, or make python3; "" where none is sure.
 
     `default`: the Python of the system itself, "" where it is not known.
     """
+    linked = {*_LINK.findall(text), *_ALTERNATIVE.findall(text)}
+    if linked:
+        return linked.pop() if len(linked) == 1 else ""
     words = [word for found in _INSTALL.findall(text) for word in found.split()]
     exact = {found[1] for word in words if (found := _EXACT.fullmatch(word))}
     has_default = any(_DEFAULT.fullmatch(word) for word in words)

@@ -52,6 +52,12 @@ class WorkingFolder:
         """Return where a path lies among the files; None where none of them was copied there."""
         return self._stage.beside(posixpath.join(self._path or "", path))
 
+    def path(self, name: str) -> str | None:
+        """Return the path of a file that a command names; None where that is unknown."""
+        if not name or (self._path is None and not name.startswith("/")):
+            return None
+        return posixpath.normpath(posixpath.join(self._path or "", name))
+
     def projects(self, folder: str) -> tuple[str, ...]:
         """Return where a project in a folder may lie among the files; () where that is unknown."""
         if not folder or self._path is None or self.is_fetched:

@@ -50,6 +50,13 @@ def test_compose_builds_a_dockerfile(tmp_path: Path, build: str, asked: dict[str
     assert _asked(tmp_path, "docker-compose.yml", text) == asked
 
 
+def test_docker_takes_the_name_in_small_letters(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "dockerfile").write_text("FROM vllm/vllm-openai:v0.8.5\n")
+    text = "services:\n  gpu:\n    build: small\n"
+    assert _asked(tmp_path, "compose.yaml", text)["vllm"] == "==0.8.5"
+
+
 def test_a_development_container_builds_one_from_its_own_folder(tmp_path: Path) -> None:
     text = '{"build": {"dockerfile": "../docker/Dockerfile", "context": ".."}}'
     assert _asked(tmp_path, ".devcontainer/devcontainer.json", text) == {"vllm": "==0.8.5"}

@@ -86,9 +86,21 @@ def test_the_last_stage_with_what_it_is_built_from() -> None:
         ("python:latest", {}),
         ("python", {}),
         ("runpod/pytorch:2.2.0-py3.10-cuda12.1.1-devel-ubuntu22.04",
-         {"torch": "==2.2.0", "torch.cuda": "12.1", "toolkit.nvcc.version": "12.1",
+         {"torch": "==2.2.0", "torchvision": "==0.17.0", "torchaudio": "==2.2.0",
+          "torch.cuda": "12.1", "toolkit.nvcc.version": "12.1",
           "host.glibc": "2.35", "python": "==3.10.*"}),
-        ("runpod/pytorch:2.8.0-py3.11-cuda12.8.1-cudnn-devel-ubuntu22.04", {}),
+        ("runpod/pytorch:2.8.0-py3.11-cuda12.8.1-cudnn-devel-ubuntu22.04",
+         {"torch": "==2.8.0.dev20250319", "torchvision": "", "torchaudio": "",
+          "torch.cuda": "12.8", "toolkit.nvcc.version": "12.8", "host.glibc": "2.35",
+          "python": "==3.11.*"}),
+        ("runpod/pytorch:1.0.3-cu1290-torch260-ubuntu2404",
+         {"torch": "==2.6.0", "torchvision": "==0.21.0", "torchaudio": "==2.6.0",
+          "torch.cuda": "12.6", "toolkit.nvcc.version": "12.9", "host.glibc": "2.39",
+          "python": "==3.12.*"}),
+        ("runpod/pytorch:2.0.1-py3.10-cuda11.8.0-devel",
+         {"torch": "==2.0.1", "torchvision": "==0.15.2", "torchaudio": "==2.0.2",
+          "torch.cuda": "11.8", "toolkit.nvcc.version": "11.8", "host.glibc": "2.35",
+          "python": "==3.10.*"}),
         ("mcr.microsoft.com/devcontainers/python:1-3.12-bookworm",
          {"python": "==3.12.*", "host.glibc": "2.36"}),
         ("mcr.microsoft.com/devcontainers/base:ubuntu-24.04", {"host.glibc": "2.39"}),
@@ -306,3 +318,12 @@ def test_a_line_that_is_no_instruction_is_noted() -> None:
     manifest = read(given(PYTORCH + "pip install vllm\nRUN pip install einops==0.8.0\n"))
     assert wanted(manifest)["einops"] == "==0.8.0"
     assert any("no instruction of a Dockerfile: pip install vllm" in n for n in manifest.notes)
+
+
+def test_what_an_image_has_in_an_unknown_release_may_meet_a_range() -> None:
+    image = "FROM runpod/pytorch:2.8.0-py3.11-cuda12.8.1-cudnn-devel-ubuntu22.04\n"
+    found = read(
+        given(image + "RUN pip install 'torchaudio>=2.1' torchvision==0.23.0\n", "Dockerfile")
+    )
+    doubts = {each.name: bool(each.doubt) for each in found.requirements}
+    assert doubts == {"torch": False, "torchaudio": True, "torchvision": False}

@@ -75,6 +75,20 @@ def test_pip_builds_beside_the_torch_of_conda() -> None:
     assert not found["flash-attn"].is_isolated_by_new
 
 
+@pytest.mark.parametrize(
+    ("channels", "torch", "bound"),
+    [
+        ("pytorch, nvidia", "pytorch", ">=2.4.0,<=2.5.1"),
+        ("pytorch, nvidia", "pytorch=2.4.1", "==2.4.1"),
+        ("conda-forge, pytorch", "pytorch", ""),
+        ("conda-forge", "pytorch::pytorch", ">=2.4.0,<=2.5.1"),
+    ],
+)
+def test_the_channel_bounds_torch_by_its_cuda(channels: str, torch: str, bound: str) -> None:
+    text = f"channels: [{channels}]\ndependencies:\n- {torch}\n- pytorch-cuda=12.4\n"
+    assert wanted(read(given(text, "environment.yml")))["torch"] == bound
+
+
 def test_an_epoch_is_passed_over() -> None:
     text = "dependencies:\n  - x264=1!161.3030=h7f98852_1\n  - pytorch=2.1.2\n"
     assert wanted(read(given(text, "environment.yml")))["torch"] == "==2.1.2"

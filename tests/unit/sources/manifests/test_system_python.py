@@ -24,7 +24,34 @@ OPEN = "FROM example.org/some/image:1\n"
         (f"{OPEN}RUN apt-get install -y python3.12-dev\n", "==3.12.*"),
         (f"{OPEN}RUN apt-get install -y python3\n", None),
         (f"{UBUNTU}RUN apt-get install -y python3.11 python3-pip\n", None),  # whose pip is it?
+        (
+            (
+                f"{UBUNTU}RUN apt-get install -y python3.11 python3-pip && "
+                "ln -sf /usr/bin/python3.11 /usr/bin/python3\n"
+            ),
+            "==3.11.*",
+        ),
+        (
+            (
+                f"{UBUNTU}RUN apt-get install -y python3.12 python3-pip\nRUN update-alternatives "
+                "--install /usr/bin/python3 python3 /usr/bin/python3.12 1\n"
+            ),
+            "==3.12.*",
+        ),
+        (  # pip is still that of python3
+            (
+                f"{UBUNTU}RUN apt-get install -y python3.11 python3-pip && "
+                "ln -sf /usr/bin/python3.11 /usr/bin/python\n"
+            ),
+            None,
+        ),
         (f"{UBUNTU}RUN apt-get install -y python3\nRUN conda create -n x\n", None),
+        (f"{UBUNTU}RUN apt-get install -y python3\nRUN uv venv\n", None),
+        (f"{UBUNTU}RUN apt-get install -y python3\nRUN uv pip install -p 3.12 torch\n", None),
+        (
+            f"{UBUNTU}RUN apt-get install -y python3\nRUN uv pip install --system torch\n",
+            "==3.10.*",
+        ),
         (f"{UBUNTU}RUN apt-get install -y git\n", None),
         ("FROM python:3.9-slim\nRUN apt-get install -y python3\n", "==3.9.*"),
     ],
