@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.explain.contrasts import BETWEEN, plain, worse_line
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.program_reach import gpus_told, reach_of
@@ -79,7 +80,6 @@ _PRINTED = compiled(
 )
 # - [ ] macOS: an answer of a form that is not chosen
 _UNTICKED = compiled(r"\s{0,8}[-*] \[ ?\] ")
-_BLANKS = compiled(r" {2,9}")
 # I successfully built and ran it on this GPU.
 _SUCCEEDED = compiled(
     r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
@@ -135,7 +135,7 @@ class _Text:
         kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
         self._lines, self._words, self._reported = kept, words, reported
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
-        self._whole = _plain(whole)
+        self._whole = plain(whole)
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -151,6 +151,8 @@ class _Text:
         # Most ideas stand in no text: what is known to be missing saves compiling the others.
         if not all(self._held.get(each, True) for each in ideas) or not all(map(self.holds, ideas)):
             return None
+        if BETWEEN in ideas[0]:
+            return worse_line(self._lines, ideas[0], self._pattern)
         common = frozenset.intersection(
             *(self._sentences_with(each, others=others) for each in ideas)
         )
@@ -171,9 +173,9 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            plain = ((line, _plain(text)) for line, text in found)
+            small = ((line, plain(text)) for line, text in found)
             would = self._pattern(OTHERWISE)
-            self._sentences[others] = tuple(each for each in plain if not would.search(each[1]))
+            self._sentences[others] = tuple(each for each in small if not would.search(each[1]))
         if (idea, others) not in self._places:
             pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
@@ -182,21 +184,24 @@ class _Text:
         return self._places[idea, others]
 
     def _pattern(self, idea: str) -> re.Pattern[str]:
-        # idea|another: whichever of them stands there
-        words = (simplified(self._words.get(each, NOWHERE)) for each in idea.split("|"))
+        # idea|another: whichever of them stands there, and of idea>another as well
+        names = idea.replace(BETWEEN, "|").split("|")
+        words = (simplified(self._words.get(each, NOWHERE)) for each in names)
         return _idea("|".join(words))
 
 
-def _plain(text: str) -> str:
-    return _BLANKS.sub(" ", simplified(text.lower()))
-
-
 def told_cause(
-    lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge, *, beside_notes: bool = False
+    lines: tuple[Line, ...],
+    facts: LogFacts,
+    knowledge: Knowledge,
+    *,
+    beside_notes: bool = False,
+    beside_guesses: bool = False,
 ) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told.
 
-    Beside notes only a failure counts that a program and a GPU out of its reach explain.
+    Beside notes only a failure counts that a program and a GPU out of its reach explain, and beside
+    findings of low confidence only two situations that a person sets against each other.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return None
@@ -211,6 +216,8 @@ def told_cause(
         if row.rule not in rules or not _fits(row, capabilities):
             continue
         if (beside_notes and not row.reach) or (is_of_others and not row.others):
+            continue
+        if beside_guesses and not any(BETWEEN in each for each in row.says):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
