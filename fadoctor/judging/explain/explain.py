@@ -240,12 +240,23 @@ def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
 def _set_apart(
     reading: Reading, causes: tuple[Cause, ...], knowledge: Knowledge, ignore: tuple[str, ...]
 ) -> tuple[Cause, ...]:
-    """Return causes; two situations that are set against each other come before mere guesses."""
-    loud = [cause for cause in causes if cause.severity is not Severity.NOTE]
-    if not loud or any(cause.match.confidence is not Confidence.LOW for cause in loud):
+    """Return causes; two situations that are set against each other come before what they explain.
+
+    They explain guesses, and what names their rule among its roots.
+    """
+    if all(cause.severity is Severity.NOTE for cause in causes):
         return causes
     apart = told_cause(reading.lines, reading.facts(), knowledge, beside_guesses=True)
-    return causes if apart is None or apart.rule.id in ignore else (apart, *calmed(causes))
+    if apart is None or apart.rule.id in ignore:
+        return causes
+    if not all(_is_explained_by(apart, cause) for cause in causes):
+        return causes
+    return (apart, *calmed(causes))
+
+
+def _is_explained_by(apart: Cause, cause: Cause) -> bool:
+    is_guess = cause.severity is Severity.NOTE or cause.match.confidence is Confidence.LOW
+    return is_guess or apart.rule.id in cause.rule.explained_by
 
 
 def _weighed(
