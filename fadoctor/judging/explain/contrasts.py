@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.cleaning import Line
 
 BETWEEN = ">"
-"""What stands between two ideas of a contrast: better>worse."""
+"""What stands between two ideas of a contrast: better>worse, or better>>worse.
+
+With two of them the worse one may be left unsaid: what works only as root fails as a user.
+"""
 
 _ENDS = (
     "no-trouble-outcome",
@@ -76,8 +79,9 @@ def worse_line(
     None where a text does not tell of both, or also says the contrary of either.
     """
     parts = [(line, part) for line in lines for part in _SENTENCE_END.split(line.text)]
-    pair = _Pair(*map(pattern, contrast.split(BETWEEN)))
-    at = _worse_place([plain(part) for _, part in parts], pair, _Outcomes(*map(pattern, _ENDS)))
+    pair = _Pair(*map(pattern, filter(None, contrast.split(BETWEEN))))
+    texts = [plain(part) for _, part in parts]
+    at = _worse_place(texts, pair, _Outcomes(*map(pattern, _ENDS)), unsaid=2 * BETWEEN in contrast)
     return parts[at][0] if at is not None else None
 
 
@@ -86,11 +90,15 @@ def plain(text: str) -> str:
     return _BLANKS.sub(" ", simplified(text.lower()))
 
 
-def _worse_place(sentences: list[str], pair: _Pair, outcomes: _Outcomes) -> int | None:
+def _worse_place(
+    sentences: list[str], pair: _Pair, outcomes: _Outcomes, *, unsaid: bool
+) -> int | None:
     readings = [
         reading for at, text in enumerate(sentences) for reading in _read(at, text, pair, outcomes)
     ]
     if any(each.is_better is not each.is_well for each in readings):
+        return None
+    if not unsaid and not all(any(map(each.search, sentences)) for each in pair):
         return None
     worse = [each.at for each in readings if each.is_alone or not each.is_better]
     is_told = any(each.is_better or each.is_alone for each in readings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fadoctor.model.rule import Knowledge
 
-ROOT, BUILD = "as-root-told>as-user-told", "in-a-running-container>at-an-image-build"
+ROOT, BUILD = "as-root-told>>as-user-told", "in-a-running-container>at-an-image-build"
 IGPU, GPUS = "igpu-away-told>igpu-there-told", "on-one-gpu-told>on-several-gpus-told"
 
 
@@ -34,7 +34,7 @@ def told(text: str, contrast: str, knowledge: Knowledge) -> bool:
         ("It only works with sudo.", ROOT),
         ("用 root 可以看到显卡\uff0c普通用户看不到", ROOT),
         ("In docker run the build goes through, but it fails in docker build.", BUILD),
-        ("Why does it only fail in docker build?", BUILD),
+        ("Why does it only fail in docker build? I typed the same steps in the container.", BUILD),
         ("With the iGPU disabled it runs without errors, with the iGPU on it crashes.", IGPU),
         ("On one GPU the answers are good; over two GPUs it prints garbage.", GPUS),
     ],
@@ -50,6 +50,8 @@ def test_a_contrast_is_read(text: str, contrast: str, knowledge: Knowledge) -> N
         ("Neither as root nor as a normal user does it find the GPU.", ROOT),
         ("I use sudo to install it. My user is in the group video. It crashes.", ROOT),
         ("It fails as a normal user.", ROOT),
+        ("The program only uses one GPU of four.", GPUS),
+        ("Why does it only fail in docker build?", BUILD),
         ("With docker run the GPU is there. How do I show it to docker build?", BUILD),
         ("On one GPU it crashes, and over two GPUs it crashes, too.", GPUS),
     ],
