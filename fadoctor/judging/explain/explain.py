@@ -144,7 +144,7 @@ def explain(
     shown = tuple(cause for cause in reading.ranked.causes if cause.rule.id not in ignore)
     kind = kind_of(reading.lines, knowledge)
     is_report = kind is None
-    shown = shown if is_report else calmed(shown)
+    shown = _set_apart(reading, shown, knowledge, ignore) if is_report else calmed(shown)
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines) if is_report else ()
@@ -244,6 +244,28 @@ def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
     judged = judge(facts.environment, knowledge, Matrix(knowledge.tables))
     errors = sum(each.severity is Severity.ERROR for each in judged.findings)
     return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
+
+
+def _set_apart(
+    reading: Reading, causes: tuple[Cause, ...], knowledge: Knowledge, ignore: tuple[str, ...]
+) -> tuple[Cause, ...]:
+    """Return causes; two situations that are set against each other come before what they explain.
+
+    They explain guesses, and what names their rule among its roots.
+    """
+    if all(cause.severity is Severity.NOTE for cause in causes):
+        return causes
+    apart = told_cause(reading.lines, reading.facts(), knowledge, beside_guesses=True)
+    if apart is None or apart.rule.id in ignore:
+        return causes
+    if not all(_is_explained_by(apart, cause) for cause in causes):
+        return causes
+    return (apart, *calmed(causes))
+
+
+def _is_explained_by(apart: Cause, cause: Cause) -> bool:
+    is_guess = cause.severity is Severity.NOTE or cause.match.confidence is Confidence.LOW
+    return is_guess or apart.rule.id in cause.rule.explained_by
 
 
 def _weighed(

@@ -17,6 +17,12 @@ WORDS = "told-words"
 NOWHERE = r"(?!)"
 """The pattern of an idea that no table has."""
 
+BETWEEN = ">"
+"""What stands between two ideas of a contrast: better>worse, or better>>worse.
+
+With two of them the worse one may be left unsaid: what works only as root fails as a user.
+"""
+
 _BLANKS = compiled(r" {2,9}")
 # \S | (?P<name>...) | (?P=name): capitals that are no letters of a text
 _NO_LETTERS = compiled(r"\\.|\(\?P[<=]\w{1,60}[>)]")
@@ -35,10 +41,14 @@ class Ideas:
         self._small: dict[str, re.Pattern[str]] = {}
 
     def small(self, idea: str) -> re.Pattern[str]:
-        """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them."""
+        """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them.
+
+        That of a contrast is a pattern of both of its ideas.
+        """
         found = self._small.get(idea)
         if found is None:
-            words = (simplified(self._words.get(each, NOWHERE)) for each in idea.split("|"))
+            names = filter(None, idea.replace(BETWEEN, "|").split("|"))
+            words = (simplified(self._words.get(each, NOWHERE)) for each in names)
             found = self._small[idea] = _small("|".join(words))
         return found
 

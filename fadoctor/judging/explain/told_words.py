@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.ideas import as_words, ideas_of, plain
+from fadoctor.judging.explain.contrasts import worse_line
+from fadoctor.judging.explain.ideas import BETWEEN, as_words, ideas_of, plain
 from fadoctor.judging.explain.line_cause import line_cause
 from fadoctor.judging.explain.named_packages import packages_at_work
 from fadoctor.judging.explain.program_reach import gpus_told, reach_of
@@ -148,6 +149,8 @@ class _Text:
         # Most ideas stand in no text: what is known to be missing saves compiling the others.
         if not all(self._held.get(each, True) for each in ideas) or not all(map(self.holds, ideas)):
             return None
+        if BETWEEN in ideas[0]:
+            return worse_line(self._lines, ideas[0], self._pattern)
         common = frozenset.intersection(
             *(self._sentences_with(each, others=others) for each in ideas)
         )
@@ -180,11 +183,17 @@ class _Text:
 
 
 def told_cause(
-    lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge, *, beside_notes: bool = False
+    lines: tuple[Line, ...],
+    facts: LogFacts,
+    knowledge: Knowledge,
+    *,
+    beside_notes: bool = False,
+    beside_guesses: bool = False,
 ) -> Cause | None:
     """Return the cause that a person tells of; None where no row of the table is told.
 
-    Beside notes only a failure counts that a program and a GPU out of its reach explain.
+    Beside notes only a failure counts that a program and a GPU out of its reach explain, and beside
+    findings of low confidence only two situations that a person sets against each other.
     """
     if not lines or len(lines) > LINES_LIMIT:
         return None
@@ -199,6 +208,8 @@ def told_cause(
         if row.rule not in rules or not _fits(row, capabilities):
             continue
         if (beside_notes and not row.reach) or (is_of_others and not row.others):
+            continue
+        if beside_guesses and not any(BETWEEN in each for each in row.says):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
