@@ -154,10 +154,27 @@ def _pinned(combined: Combined) -> Iterator[Planned]:
 
 
 def _torch_ranges(combined: Combined, matrix: Matrix) -> list[str]:
-    """Return the ranges of torch that packages of one release each require, by the tables."""
+    """Return the ranges of torch that packages of one release each require, by the tables.
+
+    Where one asks for torch in an extra alone, what it requires without it may bring torch.
+    """
     pinned = (planned for planned in _pinned(combined) if planned.is_sure)
-    found = (declared(each.name, each.version, matrix).get(TORCH, "") for each in pinned)
-    return [text for text in dict.fromkeys(found) if text and not text.startswith("==")]
+    needs = [declared(each.name, each.version, matrix) for each in pinned]
+    found = dict.fromkeys(filter(None, (each.get(TORCH, "") for each in needs)))
+    if not found and any(_brings_torch(each, matrix) for each in needs):
+        return [""]
+    return [text for text in found if not text.startswith("==")]
+
+
+def _brings_torch(needs: Mapping[str, str], matrix: Matrix) -> bool:
+    """Return whether some required package brings torch, whichever of its releases comes."""
+    releases = _helper_releases(matrix)
+    for name in needs.keys() & releases.keys():
+        allowed = parse_specifier(needs[name])
+        comes = [each for each in releases[name] if allowed is not None and allowed.contains(each)]
+        if comes and all(TORCH in declared(name, each, matrix) for each in comes):
+            return True
+    return False
 
 
 def _ends(specifier: str) -> tuple[str, ...]:
