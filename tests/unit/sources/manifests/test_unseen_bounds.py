@@ -195,3 +195,15 @@ def test_a_range_of_torch_that_a_pinned_package_requires(
     fact = planned(tmp_path, text).fact("torch.version")
     said = fact.reason if isinstance(fact, Unknown) else ""
     assert (f"an installer decides: {bound}" in said) is bool(bound)
+
+
+@pytest.mark.parametrize(
+    ("text", "comes"),
+    [
+        ("llamafactory==0.9.3\n", True),  # torch is in an extra, and comes with accelerate
+        ("transformers==4.52.4\n", False),
+        ("llamafactory==0.9.3\nmine\n", False),  # which may bound it
+    ],
+)
+def test_torch_comes_with_what_a_pin_requires(tmp_path: Path, text: str, *, comes: bool) -> None:
+    assert ("torch" in planned(tmp_path, text).ranges) == comes
