@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.plan_words import DOUBT_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,4 +40,4 @@ def doubt_notes(findings: Iterable[Finding]) -> Iterable[str]:
     """Say what may be wrong, and how to find out: no fact tells, and nothing is planned for it."""
     for each in findings:
         if each.severity is Severity.NOTE and each.confidence is Confidence.LOW:
-            yield each.message
+            yield f"{DOUBT_NOTE}{each.message}"
