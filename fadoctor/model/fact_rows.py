@@ -116,6 +116,7 @@ packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and ne
 packages.isolated_torch | mapping | derived    | packages that files build in isolation, where their setup asks for a torch of its own -> which; Absent where none
 packages.unserved      | mapping | derived     | packages of which the one index that files name has no such release -> which it has; Absent of what is installed
 packages.unlabelled    | mapping | derived     | packages that files ask for with the label of a build, +cu124, and no index that has such -> which; Absent where none
+packages.of_pypi       | mapping | derived     | packages that files ask for in a release, and that no index which they name but PyPI has -> which; Absent where none is known to be
 packages.unserved_instead | text | derived     | on which indexes those releases are; Absent where there are none
 packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is

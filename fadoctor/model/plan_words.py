@@ -20,6 +20,15 @@ UNDECIDED_NOTE = " could not be decided: `fadoctor check` says why"
 """How the note ends that counts the rules without an answer."""
 
 
+DOUBT_NOTE = "not decided: "
+"""How a note begins on what may be wrong, where no fact tells."""
+
+
+def has_doubts(plan: Plan) -> bool:
+    """Return whether a plan has a note on what may be wrong."""
+    return any(note.startswith(DOUBT_NOTE) for note in plan.notes)
+
+
 def leaves_open(plan: Plan) -> bool:
     """Return whether a plan has a note on what an installer decides, and not the files."""
     return any(note.startswith(OPEN_NOTE) for note in plan.notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind, PlanOutcome
-from fadoctor.model.plan_words import UNDECIDED_NOTE, change_text, leaves_open
+from fadoctor.model.plan_words import UNDECIDED_NOTE, change_text, has_doubts, leaves_open
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _VARIABLES = (ActionKind.SET, ActionKind.UNSET)
 _NOTHING = "Nothing to repair"
 _NOTHING_KNOWN = "No known problem needs repair"
 _NOTHING_NAMED = "No known problem needs repair in what the files decide"
+_DOUBTED = "Whether something is wrong here could not be decided"
 _HOPELESS = "No known release helps"
 _CLEAN = "Afterwards no problem remains"
 _NONE_FOUND = "Afterwards no rule that could be decided finds a problem"
@@ -36,6 +37,7 @@ _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
     _NOTHING_NAMED: ". The notes below name what an installer decides.",
+    _DOUBTED: ". The note below says how to find out.",
     _NONE_FOUND: ". What stays open is noted below.",
     _LOSES: f", as listed below. No rule finds an error: {_EACH}",
     _SETTINGS: ", as listed below.",
@@ -72,6 +74,8 @@ def _said(plan: Plan) -> str:
     """Return what the plan comes to, without what is listed."""
     match plan.outcome:
         case PlanOutcome.NOTHING:
+            if has_doubts(plan):
+                return _DOUBTED
             known = _NOTHING_NAMED if leaves_open(plan) else _NOTHING_KNOWN
             return known if plan.notes else _NOTHING
         case PlanOutcome.IMPOSSIBLE:

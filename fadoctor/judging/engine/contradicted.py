@@ -247,9 +247,6 @@ def has_code(row: Row, environment: Environment, matrix: Matrix) -> bool | None:
 def _outruns_driver(row: Row, environment: Environment, matrix: Matrix) -> bool:
     """Return whether a build's CUDA needs a newer driver than the one that is named."""
     major = version_part(str(row.get("cuda")), "major")
-    said = environment.facts.get("driver.cuda")
-    if isinstance(said, Known) and is_below(said.value, f"{major}.0"):
-        return True
     return major is not None and bool(driver_for(major, environment, matrix))
 
 

@@ -25,6 +25,7 @@ from fadoctor.repair.plan.index_wheels import IndexWheels
 from fadoctor.repair.plan.indexes import PYPI, Indexes
 from fadoctor.repair.plan.jetson import for_jetson
 from fadoctor.repair.plan.known_code import with_code_known
+from fadoctor.repair.plan.lost_torch import lost_torch
 from fadoctor.repair.plan.released import released
 from fadoctor.repair.plan.releases import Releases, python_of
 from fadoctor.repair.plan.wheel_facts import known, text_of
@@ -56,7 +57,8 @@ class Candidates:
     def torch(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the torch builds for this platform and Python, nearest first, then newest.
 
-        Of one release that is first whose CUDA is nearest to the one that is here.
+        Of one release that is first whose CUDA is nearest to the one that is here. A torch that was
+        replaced by a build for the CPU is meant where its companions still tell of it.
         """
         platform, python = text_of(environment, "host.platform"), python_of(environment)
         if not platform or not python:
@@ -64,11 +66,12 @@ class Candidates:
         asked = (platform, python)
         if asked not in self._torch:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
-        here = version_part(text_of(environment, "torch.version"), "base")
+        lost = lost_torch(environment, self.matrix)
+        here = lost.release if lost else version_part(text_of(environment, "torch.version"), "base")
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
         fitting = with_code_known(fitting, environment, self.matrix)
         found = [self._at_distance(choice, here) for choice in fitting]
-        cuda = text_of(environment, "torch.cuda")
+        cuda = lost.cuda if lost else text_of(environment, "torch.cuda")
         return tuple(sorted(found, key=lambda c: (c.distance, c.age, *_cuda_apart(c, cuda))))
 
     def torch_for_some_python(self, environment: Environment) -> tuple[Choice, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.finding import Severity
+from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.plan_words import DOUBT_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,3 +34,10 @@ def complaint_notes(complaints: Iterable[Finding]) -> Iterable[str]:
             f'the text shows "{each.title}", and no fact tells whether the steps end that: '
             "`fadoctor check` names what else helps"
         )
+
+
+def doubt_notes(findings: Iterable[Finding]) -> Iterable[str]:
+    """Say what may be wrong, and how to find out: no fact tells, and nothing is planned for it."""
+    for each in findings:
+        if each.severity is Severity.NOTE and each.confidence is Confidence.LOW:
+            yield f"{DOUBT_NOTE}{each.message}"

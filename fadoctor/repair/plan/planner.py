@@ -21,7 +21,7 @@ from fadoctor.repair.plan.advice import advice_for, changes_one_of, variable_act
 from fadoctor.repair.plan.advice_proof import FixProver
 from fadoctor.repair.plan.after_unset import without_folders
 from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
-from fadoctor.repair.plan.complaints import complaint_notes, undecided_complaints
+from fadoctor.repair.plan.complaints import complaint_notes, doubt_notes, undecided_complaints
 from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.cost import Cost
 from fadoctor.repair.plan.dialect import choose_dialect
@@ -38,6 +38,7 @@ from fadoctor.repair.plan.rocm_torch import first_installs, rocm_choices
 from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.solution import Solution
 from fadoctor.repair.plan.solve import NODE_LIMIT, solve
+from fadoctor.repair.plan.text_builds import with_abi_of_build
 from fadoctor.repair.plan.wishes import WishRequest, describe, wishes_of
 from fadoctor.repair.plan.worth import worthwhile
 
@@ -153,6 +154,7 @@ class _Planning:
         # variables are repaired first: the search judges the environment as it is without them
         environment = _with_variables(before.environment, self.variables)
         environment = with_extras(environment, question.requirements)
+        environment = with_abi_of_build(environment, session.matrix)
         self.wishes = wishes_of(
             Kernels(environment, session.matrix),
             before.verdicts,
@@ -255,6 +257,7 @@ class _Planning:
                 *(self._keeping(solution) if explains else ()),
                 *notes_of(self.problem, solution, proof, unread=self.unread),
                 *(complaint_notes(self.complaints) if solution.changes else ()),
+                *doubt_notes(left),
                 *unseen_notes(self.problem, actions, outcome, self.undecided),
             ),
             assumed=self.assumed,

@@ -239,10 +239,7 @@ def _is_due(kernels: Kernels, verdict: Verdict, gpu: Gpu, found: Container[str])
 
     torch brings what some backends need beside it, triton, on some platforms alone.
     """
-    facts = kernels.environment.fact
-    lacks = any(
-        isinstance(facts(f"{name}.version"), Absent) for name in kernels.needs(verdict.backend)
-    )
+    lacks = any(not is_there(kernels.environment, name) for name in kernels.needs(verdict.backend))
     if lacks and not _brings_triton(kernels):
         return False
     support = kernels.support(verdict.backend, verdict.dtype, gpu)

@@ -8,9 +8,21 @@ from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
+from fadoctor.knowledge.matrix.versions import (
+    parse_specifier,
+    parse_version,
+    version_key,
+    version_part,
+)
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
-from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, RELEASE_TABLES, RELEASES, TORCH
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    PACKAGES,
+    RELEASE_TABLES,
+    RELEASES,
+    TORCH,
+    XFORMERS,
+)
 from fadoctor.repair.plan.released import is_in_specifier
 from fadoctor.repair.plan.releases import python_of
 from fadoctor.repair.plan.wheel_facts import known
@@ -132,6 +144,9 @@ class Versions:
             here = {n: self.environment.fact(n) for n in _BUILD}
             found |= {n: fact for n, fact in here.items() if build or isinstance(fact, Unknown)}
             found["torch.requires"] = Unknown("its build is not known", planned.source)
+        if package == XFORMERS and version_part(_text(self.environment, "vllm.version"), "local"):
+            # vLLM's builds for one CUDA are installed with that index, as its Dockerfile does
+            found["xformers.direct_url"] = Unknown("its file may be that of the index", name)
         return found
 
     def has_file(self, package: str, version: str) -> bool:

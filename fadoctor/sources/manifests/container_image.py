@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.versions import is_in
-from fadoctor.model.packages import BESIDE_TORCH, SGLANG, TORCH, VLLM
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import is_in, version_key
+from fadoctor.model.packages import BESIDE_TORCH, RELEASE_TABLES, SGLANG, TORCH, VLLM
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
 if TYPE_CHECKING:
@@ -110,6 +111,9 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         build = parts.get("torch_build") or f"cu{parts['torch_cuda'].replace('.', '')}"
         rows = tables["torch-indexes"].rows
         index = next((str(row["index"]) for row in rows if row["build"] == build), "")
+    if parts.get("newest") == VLLM and "torch_build" in parts:
+        newest = parts | {VLLM: _newest_vllm(tables)}
+        parts = newest if _is_own_build(newest, tables) else parts
     if VLLM in parts and _is_own_build(parts, tables):
         parts = parts | {VLLM: f"{parts[VLLM]}+{parts['torch_build']}"}
     requirements = [
@@ -117,7 +121,7 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         for name in (*_OF_INDEX, VLLM, SGLANG)
         if name in parts
     ]
-    if "newest" in parts:
+    if "newest" in parts and parts["newest"] not in parts:
         requirements.append(Requirement(parts["newest"], place, ""))
     if "torch_build" in parts:
         # The server's requirement says which torch, the tag only for which CUDA.
@@ -131,6 +135,12 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         is_known=True,
         system=system,
     )
+
+
+def _newest_vllm(tables: Mapping[str, Table]) -> str:
+    """Return the newest release of vLLM that its table lists."""
+    rows = tables[RELEASE_TABLES[VLLM]].rows
+    return max((each for row in rows for each in cell_words(row["version"])), key=version_key)
 
 
 def _is_own_build(parts: Mapping[str, str], tables: Mapping[str, Table]) -> bool:

@@ -10,8 +10,12 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
-from fadoctor.model.packages import TORCH
-from fadoctor.sources.manifests.package_indexes import lacks_package, serves_others
+from fadoctor.model.packages import COMPILED_BESIDE, TORCH, XFORMERS
+from fadoctor.sources.manifests.package_indexes import (
+    is_without_release,
+    lacks_package,
+    serves_others,
+)
 from fadoctor.sources.manifests.planned import speaks_of_files, speaks_of_image
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.combine import Combined, Planned
 
 UNSERVED, UNSERVED_INSTEAD = "packages.unserved", "packages.unserved_instead"
-UNLABELLED = "packages.unlabelled"
+UNLABELLED, OF_PYPI = "packages.unlabelled", "packages.of_pypi"
 _SOURCE = "the releases of each index, by the tables"
 _PLATFORMS = ("linux_x86_64", "win_amd64")
 # https://download.pytorch.org/whl/cu128 and mirrors, which have more below nightly and test
@@ -163,6 +167,7 @@ def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> d
     return {
         UNSERVED: Known(found, _SOURCE),
         UNLABELLED: _unlabelled(combined),
+        OF_PYPI: _of_pypi(combined),
         UNSERVED_INSTEAD: Known(" ".join(ways), _SOURCE) if ways else Absent(_SOURCE),
     }
 
@@ -184,6 +189,25 @@ def _unlabelled(combined: Combined) -> Fact:
         and _LABEL.fullmatch(version_part(planned.version, "local") or "")
     }  # fmt: skip
     return Known(found, _SOURCE) if found else Absent(_SOURCE)
+
+
+def _of_pypi(combined: Combined) -> Fact:
+    """Return what is asked for in a release of PyPI's, which no index that is named has."""
+    names_one = any("INDEX" in name or "FIND_LINKS" in name for name in combined.variables)
+    found = {
+        name: printable(f"{planned.version} ({planned.places[0]})", 300)
+        for name in (*COMPILED_BESIDE, XFORMERS)
+        if (planned := combined.packages.get(name)) and planned.places and planned.version
+        and _is_looked_up(planned) and not version_part(planned.version, "local")
+        and all(is_without_release(each, name) for each in _indexes_of(planned, combined))
+    }  # fmt: skip
+    return Known(found, _SOURCE) if found and not names_one else Absent(_SOURCE)
+
+
+def _indexes_of(planned: Planned, combined: Combined) -> list[str]:
+    """Return the indexes that are asked for a package beside PyPI."""
+    named = [planned.index] if planned.index else [each.value for each in combined.indexes]
+    return [*named, *filter(None, (combined.only_index,))]
 
 
 def _is_looked_up(planned: Planned) -> bool:

@@ -17,7 +17,7 @@ ITS_INDEX = "its own index has releases that no table counts"
 _HOST = re.compile(r"https?://([\w.-]{1,200})")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _column(name: str) -> dict[str, frozenset[str]]:
     rows = load_knowledge().tables["package-indexes"].rows
     return {str(row["host"]): frozenset(str(row.get(name, "")).split()) for row in rows}
@@ -31,6 +31,11 @@ def serves_others(index: str) -> bool:
 def lacks_package(index: str, name: str) -> bool:
     """Return whether an index surely has no release of a package."""
     return name in _of_host("lacks", index)
+
+
+def is_without_release(index: str, name: str) -> bool:
+    """Return whether an index surely has no release of a package: builds of each night may be."""
+    return lacks_package(index, name) or name in _of_host("unreleased", index)
 
 
 def _packages(index: str) -> frozenset[str]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fadoctor.judging.explain.pasted_complaints import complaints_in
 from fadoctor.model.plan import Plan, PlanOutcome
+from fadoctor.model.plan_words import has_doubts
+from fadoctor.report.plan_answer import answer_text
 from fadoctor.sources.logs.pasted_text import read_text
 from tests.unit.repair.plan.problems import plan, session
 
@@ -57,3 +61,21 @@ def test_what_a_report_does_not_name_came_with_what_it_names() -> None:
 def test_a_vllm_that_moves_brings_what_it_requires() -> None:
     found = planned_for(REPORT.format(torch="2.5.1", vllm="0.6.1"))
     assert found.outcome is not PlanOutcome.NOTHING
+
+
+JETSON = """$ uname -m
+aarch64
+$ pip list
+Package            Version
+------------------ ---------------------------
+torch              1.12.0a0+2c916ef.nv22.3
+torchvision        {torchvision}
+"""
+
+
+@pytest.mark.parametrize(("torchvision", "told"), [("0.13.0", True), ("0.13.0+da3794e", False)])
+def test_what_nothing_tells_is_said(torchvision: str, *, told: bool) -> None:
+    found = planned_for(JETSON.format(torchvision=torchvision))
+    assert found.outcome is PlanOutcome.NOTHING
+    assert has_doubts(found) == told
+    assert answer_text(found).startswith("Whether something is wrong here") == told

@@ -95,6 +95,7 @@ def test_the_cuda_of_conda_is_not_that_of_a_torch_that_pip_brings() -> None:
         ("vllm/vllm-openai:v0.11.0-x86_64", "vllm", "0.11.0"),
         ("vllm/vllm-openai:v0.12.0-cu130", "vllm", "0.12.0+cu130"),
         ("vllm/vllm-openai:v0.27.1-cu130", "vllm", "0.27.1"),
+        ("vllm/vllm-openai:latest-cu129", "torch", Unknown),
         ("vllm/vllm-openai:nightly-abc", "vllm", Unknown),
     ],
 )
@@ -138,3 +139,9 @@ def test_an_image_without_nvcc(text: str, said: object) -> None:
     facts = facts_of(read(given(text)))
     assert facts["toolkit.in_image"] == said
     assert (facts["toolkit.count"] == 0) is (said is False)
+
+
+def test_the_newest_server_of_another_cuda_is_a_build_of_its_own() -> None:
+    facts = facts_of(read(given("FROM vllm/vllm-openai:latest-cu129\n")))
+    assert str(facts["vllm.version"]).endswith("+cu129")
+    assert facts["torch.build"] == "cu129"

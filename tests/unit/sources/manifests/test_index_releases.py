@@ -243,3 +243,20 @@ def test_an_index_of_one_command_alone(tmp_path: Path) -> None:
     apart = command.replace(" transformers", "") + "pip install transformers\n"
     found = of_file(tmp_path, "setup.sh", apart)
     assert list(value(found, "packages.unserved")) == []  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"--extra-index-url {INDEX}/rocm6.4\nvllm==0.11.0\n", {"vllm"}),
+        ("vllm==0.11.0\nxformers==0.0.32.post2\n", {"vllm", "xformers"}),
+        # the index may have it, it has a label, or no release is asked for
+        (f"--extra-index-url {INDEX}/rocm6.4\nxformers==0.0.32.post2\n", set()),
+        ("--extra-index-url https://wheels.vllm.ai/rocm\nvllm==0.11.0\n", set()),
+        ("vllm==0.11.0+rocm64\n", set()),
+        ("vllm>=0.11\n", set()),
+    ],
+)
+def test_what_only_pypi_can_bring_is_told(tmp_path: Path, text: str, told: set[str]) -> None:
+    found = value(planned(tmp_path, text), "packages.of_pypi")
+    assert set(found if isinstance(found, dict) else ()) == told
