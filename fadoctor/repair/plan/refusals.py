@@ -88,7 +88,7 @@ def _no_torch(problem: Problem, proof: Proof) -> Iterator[str]:
     gpu = fact_text(problem.environment.fact(f"{subject}.name"), "") or subject
     index = problem.session.candidates.indexes.of(CPU)
     yield (
-        f"no known torch for {problem.platform} goes with {gpu}, its driver and what was asked "
+        f"no known torch for {problem.platform} fits {gpu}, its driver and what was asked "
         f"for; one that computes on the CPU alone is at {index}"
     )
 
