@@ -19,7 +19,7 @@ class CompileRules(BuildHookInterface[Any]):
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:
-            from fadoctor.judging.explain.pages import write_pages  # noqa: PLC0415
+            from fadoctor.judging.explain.recognise.pages import write_pages  # noqa: PLC0415
             from fadoctor.knowledge.matrix.load import write_compiled  # noqa: PLC0415
 
             write_compiled(root / "rules", root / "fadoctor" / "compiled")

@@ -31,8 +31,8 @@ from fadoctor.__main__ import RARELY  # noqa: E402 -- the checkout that this fil
 from fadoctor.judging.diagnose import diagnose  # noqa: E402 -- the checkout that this file stands in
 from fadoctor.knowledge.matrix.load import load_apart, load_knowledge  # noqa: E402
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of  # noqa: E402
-from fadoctor.repair.plan.post_state import PostState  # noqa: E402
-from fadoctor.repair.plan.problem import Session  # noqa: E402
+from fadoctor.repair.plan.search.problem import Session  # noqa: E402
+from fadoctor.repair.plan.states.post_state import PostState  # noqa: E402
 from fadoctor.sources.targets.saved import read_facts  # noqa: E402
 from tests.states.starts import start  # noqa: E402
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge, Table
-    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.choices.choice import Choice
 
 BAR_S = 0.3
 EMPTY_BAR_S = 2.0

@@ -61,6 +61,8 @@ RELEASES|dict[str, tuple[str, dict[str, str]]]|Package -> its table of releases,
     that are requirements -> of what.
 PARTLY|dict[str, tuple[str, dict[str, str]]]|Packages whose table says what they require of some
     packages, and not of all that they bring.
+PARTLY_ALONG|dict[str, dict[str, str]]|Package -> more columns of that table: what counts where
+    somebody names it.
 PARTLY_EXTRAS|dict[str, tuple[str, ...]]|Package -> the extras that ask for what
     its table says of an extra.
 ALWAYS|dict[str, dict[str, str]]|Package -> what all its releases require, in any version.
@@ -211,6 +213,9 @@ def _releases(packages: list[Row]) -> dict[str, object]:
             row["package"]: (row["partly"], _columns(row["partly_requirements"]))
             for row in packages
             if row["partly"]
+        },
+        "PARTLY_ALONG": {
+            row["package"]: _columns(row["partly_along"]) for row in packages if row["partly_along"]
         },
         "PARTLY_EXTRAS": {
             row["package"]: _words(row["partly_extras"]) for row in packages if row["partly_extras"]

@@ -9,7 +9,7 @@ from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer
 from fadoctor.model.plan_words import KEEPING, alternative_text, change_text, conflict_text
-from fadoctor.repair.plan.dialect import command_line
+from fadoctor.repair.plan.written.dialect import command_line
 from fadoctor.report.paper import wrapped
 from fadoctor.report.plan_answer import answer_text, left_over, one_line
 from fadoctor.report.style import Style

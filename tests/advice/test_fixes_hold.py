@@ -17,10 +17,10 @@ from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.verdict import Predicted
-from fadoctor.repair.plan.advice_proof import FixProver, Proved, Standing
-from fadoctor.repair.plan.advise import advised, answer_of, solves
-from fadoctor.repair.plan.fix_state import FixState
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
+from fadoctor.repair.plan.states.fix_state import FixState
+from fadoctor.repair.plan.written.advice_proof import FixProver, Proved, Standing
+from fadoctor.repair.plan.written.advise import advised, answer_of, solves
 from tests.advice.states import foreseen_whole, of_rule
 from tests.properties.worlds import knowledge
 from tests.unit.repair.plan.problems import session

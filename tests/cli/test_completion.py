@@ -13,7 +13,7 @@ import pytest
 
 from fadoctor.interfaces.cli import app, proposals
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.repair.plan.wished_names import package_of
+from fadoctor.repair.plan.search.wished_names import package_of
 from fadoctor.sources.targets.gpu_name import find_gpu
 from tests.cli.conftest import COMMAND
 

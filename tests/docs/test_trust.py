@@ -34,7 +34,7 @@ STARTERS = {
     "fadoctor/sources/probes/rocminfo.py": "`rocminfo`",
     "fadoctor/processes/script_child.py": "Processes of fadoctor's own Python that parse",
     "fadoctor/knowledge/updates/fetch.py": "`rules update` runs pip or uv",
-    "fadoctor/sources/manifests/resolver.py": "`--resolve` runs uv or pip",
+    "fadoctor/sources/manifests/installed/resolver.py": "`--resolve` runs uv or pip",
     "fadoctor/repair/apply/verify.py": "`fix` runs the installer",
     "fadoctor/repair/apply/carry_out.py": "`fix` runs the installer",
     "fadoctor/repair/apply/installer_check.py": "`fix` runs the installer",

@@ -14,7 +14,7 @@ import msgspec
 
 from fadoctor.judging.diagnose import conclude, foresee
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.repair.plan.advise import advise
+from fadoctor.repair.plan.written.advise import advise
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style

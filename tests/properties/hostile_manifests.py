@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Known
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from tests.work import calls_of, which_ends
 

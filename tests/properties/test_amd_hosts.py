@@ -10,8 +10,8 @@ import pytest
 
 from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fact import Absent, Fact, Known
-from fadoctor.repair.plan.advise import advise
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
+from fadoctor.repair.plan.written.advise import advise
 from fadoctor.sources.targets.derived import derive
 from tests.properties.broken import worlds
 from tests.properties.worlds import cases, of_case

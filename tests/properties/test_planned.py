@@ -11,7 +11,7 @@ from fadoctor.judging.diagnose import foresee
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Outcome
 from fadoctor.repair.resolution.judge import foresee_planned
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import Source
 from tests.advice.states import enumerated, foreseen_whole

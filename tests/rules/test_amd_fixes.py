@@ -16,7 +16,7 @@ from fadoctor.judging.engine.condition import Truth, holds
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.vendors import AMD, foreign_words
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.fixes.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.rule import with_rows
 from fadoctor.sources.logs.cleaning import Line

@@ -10,7 +10,7 @@ import pytest
 
 from fadoctor.judging.engine.settings import named_frameworks, shown_frameworks
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.situations import situations, suiting
+from fadoctor.judging.explain.fixes.situations import situations, suiting
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fix import StepKind
 from fadoctor.sources.logs.cleaning import Line

@@ -14,7 +14,7 @@ import pytest
 
 from fadoctor.judging.engine.suite import cases_of, is_log, load_suite, outcome_of
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.fixes.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import fact_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.repair.plan.indexes import Indexes
+from fadoctor.repair.plan.choices.indexes import Indexes
 from tests.shipped import compiled
 
 

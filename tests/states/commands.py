@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.requirements import requirements_of
+from fadoctor.repair.plan.states.requirements import requirements_of
 from tests.states.resolver import Refused
 
 if TYPE_CHECKING:

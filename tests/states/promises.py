@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
-from fadoctor.repair.plan.released import accepts
-from fadoctor.sources.manifests.contradicted import is_impossible
+from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from fadoctor.interfaces.commands.request import ProgramRequest, request_of
 from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.indexes import CPU
+from fadoctor.repair.plan.choices.indexes import CPU
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.sources.targets.derived import derive
 from tests.shipped import compiled

@@ -12,7 +12,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.repair.plan.planner import PlannerRequest, make_recipe
 from fadoctor.repair.resolution.judge import foresee_planned
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from tests.shipped import compiled
 from tests.states.enumeration import made

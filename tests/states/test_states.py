@@ -132,7 +132,7 @@ def test_plans_run_only_what_they_say(space: Space) -> None:
 @pytest.mark.long
 def test_cells_that_no_release_has_together_have_reasons_of_their_own(space: Space) -> None:
     """It said only that nothing works, though a newer driver would give most of them."""
-    file = next(each for each in space.files if each is not None and each.version == "2.0.7")
+    file = next(each for each in space.files if each.version == "2.0.7")
     torch = next(each for each in space.torches if each.version == "2.15.0+cu134")
     state = State(
         torch=torch,

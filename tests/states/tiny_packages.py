@@ -12,9 +12,9 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH, RELEASES
-from fadoctor.repair.plan.candidates import torch_requires
-from fadoctor.repair.plan.indexes import CPU, Indexes
-from fadoctor.repair.plan.released import is_in_specifier
+from fadoctor.repair.plan.choices.candidates import torch_requires
+from fadoctor.repair.plan.choices.indexes import CPU, Indexes
+from fadoctor.repair.plan.choices.released import is_in_specifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,7 +28,7 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.overlays import Overlays
 from fadoctor.repair.resolution.judge import foresee_planned
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from fadoctor.sources.targets.overlay import apply_overlays
 

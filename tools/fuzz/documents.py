@@ -15,8 +15,10 @@ from fadoctor.model.errors import FadoctorError, InputError
 from fadoctor.model.fact import Known
 from fadoctor.sources.configs import READERS
 from fadoctor.sources.configs.reading import read_configurations
-from fadoctor.sources.manifests import conda_spec, dockerfile, install_script
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.commands import install_script
+from fadoctor.sources.manifests.formats import conda_spec
+from fadoctor.sources.manifests.images import dockerfile
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from fadoctor.sources.scripts.child._fadoctor_script import read as read_script
 from fadoctor.syntax.notebook import read_notebook

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.apply.agree import Agreed
     from fadoctor.repair.plan.planner import PlannerRequest
-    from fadoctor.repair.plan.problem import Session
+    from fadoctor.repair.plan.search.problem import Session
     from fadoctor.repair.resolution.lines import Lines, Rewrite
     from fadoctor.repair.resolution.rewritten import Rewritten
     from fadoctor.sources.examine.request import Request
@@ -264,8 +264,8 @@ def advised_findings(
     """
     if not any(map(_has_something_to_prove, findings)):
         return findings
-    from fadoctor.repair.plan.advise import advise
     from fadoctor.repair.plan.planner import session_of
+    from fadoctor.repair.plan.written.advise import advise
 
     # in whatever project or folder it will be carried out: the packages are the same
     question = _question_of(request, before.environment, PlanRequest())

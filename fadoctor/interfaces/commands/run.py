@@ -98,7 +98,7 @@ def explain(
 def plan(what: ProgramRequest, wanted: PlanRequest, *, rules: object) -> PlanResult:
     """Return the plan of ``fix --dry-run``."""
     from fadoctor.interfaces.commands.fix import FixRequest, make_plan
-    from fadoctor.repair.plan.dialect import INSTALLERS
+    from fadoctor.repair.plan.written.dialect import INSTALLERS
 
     if wanted.installer not in INSTALLERS:
         raise UsageError(f"installer: {wanted.installer!r} is not one of {', '.join(INSTALLERS)}")

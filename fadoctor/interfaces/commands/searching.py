@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.nearest import PageIndex
-from fadoctor.judging.explain.pages import load_pages
+from fadoctor.judging.explain.recognise.nearest import PageIndex
+from fadoctor.judging.explain.recognise.pages import load_pages
 from fadoctor.knowledge.matrix.load import load_knowledge
 
 if TYPE_CHECKING:
-    from fadoctor.judging.explain.nearest import Near
+    from fadoctor.judging.explain.recognise.nearest import Near
 
 NOTHING = "No page of a rule has any of these words.\n"
 

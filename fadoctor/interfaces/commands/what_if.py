@@ -94,7 +94,7 @@ def answered_by_tables(prognosis: Prognosis) -> Prognosis:
         return prognosis
     pair = pair._replace(beside=_asked_for(prognosis, pair))
     from fadoctor.repair.resolution.judge import foresee_planned
-    from fadoctor.sources.manifests.environment import planned_environment
+    from fadoctor.sources.manifests.installed.environment import planned_environment
 
     environment, matrix = prognosis.environment, Matrix(prognosis.knowledge.tables)
     planned = planned_environment(environment, (_manifest(pair),), matrix)

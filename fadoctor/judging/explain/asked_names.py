@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.judging.engine.judge import Assessment
-    from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.judging.explain.causes import Cause
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
 

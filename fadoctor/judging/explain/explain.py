@@ -15,28 +15,29 @@ from fadoctor.judging.engine.judge import fingerprint, judge
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import matcher_of
-from fadoctor.judging.explain.built import built_in, of_what_is_built
-from fadoctor.judging.explain.call_sites import broke_at
-from fadoctor.judging.explain.complaints import complaining, complaints
-from fadoctor.judging.explain.contradicted import without_contradicted
-from fadoctor.judging.explain.done_already import without_done
+from fadoctor.judging.explain.causes import Ranked
+from fadoctor.judging.explain.fixes.built import built_in, of_what_is_built
+from fadoctor.judging.explain.fixes.labels import label_in
+from fadoctor.judging.explain.fixes.reckoned import reckoned
+from fadoctor.judging.explain.fixes.selection import FixSelection
+from fadoctor.judging.explain.fixes.shown_places import shown_places
 from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
-from fadoctor.judging.explain.labels import label_in
-from fadoctor.judging.explain.line_cause import line_cause
-from fadoctor.judging.explain.no_report import NoReport, calmed, kind_of
 from fadoctor.judging.explain.notes import notes_on
-from fadoctor.judging.explain.proved import complaining as complains
-from fadoctor.judging.explain.proved import is_ours, proved
 from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
-from fadoctor.judging.explain.ranking import Ranked, rank_causes
-from fadoctor.judging.explain.reckoned import reckoned
-from fadoctor.judging.explain.selection import FixSelection
-from fadoctor.judging.explain.shown_places import shown_places
-from fadoctor.judging.explain.sought import sought
-from fadoctor.judging.explain.status_codes import code_matches
-from fadoctor.judging.explain.told_requirements import told_causes, told_in, with_told
-from fadoctor.judging.explain.told_words import asks_beforehand, told_cause
+from fadoctor.judging.explain.ranking import rank_causes
+from fadoctor.judging.explain.recognise.call_sites import broke_at
+from fadoctor.judging.explain.recognise.complaints import complaining, complaints
+from fadoctor.judging.explain.recognise.line_cause import line_cause
+from fadoctor.judging.explain.recognise.proved import complaining as complains
+from fadoctor.judging.explain.recognise.proved import is_ours, proved
+from fadoctor.judging.explain.recognise.sought import sought
+from fadoctor.judging.explain.recognise.status_codes import code_matches
+from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
+from fadoctor.judging.explain.recognise.told_words import asks_beforehand, told_cause
 from fadoctor.judging.explain.topic import is_on_topic
+from fadoctor.judging.explain.vetoes.contradicted import without_contradicted
+from fadoctor.judging.explain.vetoes.done_already import without_done
+from fadoctor.judging.explain.vetoes.no_report import NoReport, calmed, kind_of
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
@@ -56,9 +57,9 @@ if TYPE_CHECKING:
     from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.engine.scope import Scope
     from fadoctor.judging.engine.symptoms import SymptomMatch
+    from fadoctor.judging.explain.causes import Cause
     from fadoctor.judging.explain.join import Surroundings
-    from fadoctor.judging.explain.ranking import Cause
-    from fadoctor.judging.explain.tolerant import Tolerant
+    from fadoctor.judging.explain.recognise.tolerant import Tolerant
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.messages import Failure
     from fadoctor.sources.logs.reading import Readable
@@ -118,7 +119,7 @@ def read_log(stream: Readable, name: str, knowledge: Knowledge) -> Reading:
 
     def tolerant() -> Tolerant:
         # Late: most texts hold a wording as it is printed.
-        from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
+        from fadoctor.judging.explain.recognise.pages import load_pages  # noqa: PLC0415
 
         return load_pages(knowledge).tolerant
 
@@ -223,8 +224,8 @@ def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:
 
 def _nearest(lines: tuple[Line, ...], around: Surroundings, knowledge: Knowledge) -> list[str]:
     # Late: most texts are recognised.
-    from fadoctor.judging.explain.nearest import notes_near  # noqa: PLC0415
-    from fadoctor.judging.explain.pages import load_pages  # noqa: PLC0415
+    from fadoctor.judging.explain.recognise.nearest import notes_near  # noqa: PLC0415
+    from fadoctor.judging.explain.recognise.pages import load_pages  # noqa: PLC0415
 
     texts = tuple(line.text for line in lines)
     rules = {rule.id: rule for rule in knowledge.rules}

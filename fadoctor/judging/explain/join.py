@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.diagnose import Judged
     from fadoctor.judging.engine.evaluate import Judgement
-    from fadoctor.judging.explain.ranking import Cause
+    from fadoctor.judging.explain.causes import Cause
     from fadoctor.judging.explain.weigh import Weighed
     from fadoctor.model.rule import Knowledge
     from fadoctor.sources.logs.facts import LogFacts

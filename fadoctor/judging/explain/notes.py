@@ -12,8 +12,8 @@ from fadoctor.syntax.patterns import compiled
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fadoctor.judging.explain.causes import Ranked
     from fadoctor.judging.explain.quoting import Vocabulary
-    from fadoctor.judging.explain.ranking import Ranked
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.messages import Raised
     from fadoctor.sources.logs.sieve import Sifted

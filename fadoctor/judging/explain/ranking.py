@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.endings import is_explained, last_exception, quieted, surer_first
-from fadoctor.judging.explain.quoted_source import without_source
-from fadoctor.judging.explain.repaired import repaired_matches
-from fadoctor.judging.explain.solved_errors import without_settled
+from fadoctor.judging.explain.causes import Cause, Ranked
+from fadoctor.judging.explain.recognise.repaired import repaired_matches
+from fadoctor.judging.explain.vetoes.endings import (
+    is_explained,
+    last_exception,
+    quieted,
+    surer_first,
+)
+from fadoctor.judging.explain.vetoes.quoted_source import without_source
+from fadoctor.judging.explain.vetoes.solved_errors import without_settled
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.rule import MESSAGE_LIMIT, Rule
-from fadoctor.sources.logs.cleaning import Line
-from fadoctor.sources.logs.messages import Failure, Raised
+from fadoctor.sources.logs.messages import Failure
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher
-    from fadoctor.judging.explain.tolerant import Tolerant
+    from fadoctor.judging.explain.recognise.tolerant import Tolerant
+    from fadoctor.sources.logs.cleaning import Line
 
 FAILURES_LIMIT = 400
 """Most different failures of one log that are matched: its first and its last ones."""
@@ -60,30 +66,6 @@ _REPLACED = compiled(
 )
 _ASIDE = compiled(r"\(e\.g\.[^()\n]{0,200}\)")
 """An example in brackets says nothing of what happened."""
-
-
-class Cause(msgspec.Struct, frozen=True):
-    """A root cause that shows in the log."""
-
-    rule: Rule
-    match: SymptomMatch
-    severity: Severity
-    lines: tuple[Line, ...]
-    """Where it shows first."""
-    failure: Failure
-    consequences: tuple[str, ...] = ()
-    times: int = 1
-    """In how many failures it shows."""
-    is_of_code: bool = False
-    """Whether only the code that a call answers shows it, and no wording."""
-
-
-class Ranked(msgspec.Struct, frozen=True):
-    """What a log shows, and how it ends."""
-
-    causes: tuple[Cause, ...]
-    unexplained: Raised | None
-    """The last exception, where no cause was found in it and it is about something else."""
 
 
 class _Found(msgspec.Struct):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.symptoms import SymptomMatch
-from fadoctor.judging.explain.ranking import Cause
+from fadoctor.judging.explain.causes import Cause
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.finding import Confidence, Finding, Outcome, Severity
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan, Verification
-    from fadoctor.repair.plan.lessons import Lessons
     from fadoctor.repair.plan.planner import PlannerRequest, PlanWithProblem
-    from fadoctor.repair.plan.problem import Session
+    from fadoctor.repair.plan.search.lessons import Lessons
+    from fadoctor.repair.plan.search.problem import Session
 
 ROUNDS = 5
 """Plans that are made at most: each answer of an installer can take seconds."""

@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.versions import parse_version, version_part
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.model.plan import ActionKind, Answer
-from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.proof import prove
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan, Verification
-    from fadoctor.repair.plan.choice import Choice
-    from fadoctor.repair.plan.lessons import Lessons
-    from fadoctor.repair.plan.problem import Problem
+    from fadoctor.repair.plan.choices.choice import Choice
+    from fadoctor.repair.plan.search.lessons import Lessons
+    from fadoctor.repair.plan.search.problem import Problem
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 

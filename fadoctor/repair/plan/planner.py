@@ -16,31 +16,35 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
-from fadoctor.repair.plan.actions import Writer
-from fadoctor.repair.plan.advice import advice_for, changes_one_of, variable_actions
-from fadoctor.repair.plan.advice_proof import FixProver
-from fadoctor.repair.plan.after_unset import without_folders
-from fadoctor.repair.plan.compiled import AFTER, ASSUMED, without_variables
-from fadoctor.repair.plan.complaints import complaint_notes, doubt_notes, undecided_complaints
-from fadoctor.repair.plan.conflict import explain_conflicts, kept_conflicts
-from fadoctor.repair.plan.cost import Cost
-from fadoctor.repair.plan.dialect import choose_dialect
-from fadoctor.repair.plan.hopes import hoping
-from fadoctor.repair.plan.hub_ways import hub_instead, is_costly
-from fadoctor.repair.plan.judged_ranges import JudgedRanges
-from fadoctor.repair.plan.keeping import keeping_notes
-from fadoctor.repair.plan.lessons import Lessons
-from fadoctor.repair.plan.notes import is_advice_only, notes_of, unseen_notes
-from fadoctor.repair.plan.problem import Base, Problem, Session
+from fadoctor.repair.plan.choices.rocm_torch import first_installs, rocm_choices
+from fadoctor.repair.plan.choices.text_builds import with_abi_of_build
+from fadoctor.repair.plan.hub.hub_ways import hub_instead, is_costly
 from fadoctor.repair.plan.proof import prove
-from fadoctor.repair.plan.requirements import with_extras
-from fadoctor.repair.plan.rocm_torch import first_installs, rocm_choices
-from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers
-from fadoctor.repair.plan.solution import Solution
-from fadoctor.repair.plan.solve import NODE_LIMIT, solve
-from fadoctor.repair.plan.text_builds import with_abi_of_build
-from fadoctor.repair.plan.wishes import WishRequest, describe, wishes_of
-from fadoctor.repair.plan.worth import worthwhile
+from fadoctor.repair.plan.search.conflict import explain_conflicts, kept_conflicts
+from fadoctor.repair.plan.search.cost import Cost
+from fadoctor.repair.plan.search.hopes import hoping
+from fadoctor.repair.plan.search.lessons import Lessons
+from fadoctor.repair.plan.search.problem import Base, Problem, Session
+from fadoctor.repair.plan.search.shortfall import FAILS, answer_for, best_answers
+from fadoctor.repair.plan.search.solution import Solution
+from fadoctor.repair.plan.search.solve import NODE_LIMIT, solve
+from fadoctor.repair.plan.search.wishes import WishRequest, describe, wishes_of
+from fadoctor.repair.plan.states.after_unset import without_folders
+from fadoctor.repair.plan.states.compiled import AFTER, ASSUMED, without_variables
+from fadoctor.repair.plan.states.requirements import with_extras
+from fadoctor.repair.plan.written.actions import Writer
+from fadoctor.repair.plan.written.advice import advice_for, changes_one_of, variable_actions
+from fadoctor.repair.plan.written.advice_proof import FixProver
+from fadoctor.repair.plan.written.complaints import (
+    complaint_notes,
+    doubt_notes,
+    undecided_complaints,
+)
+from fadoctor.repair.plan.written.dialect import choose_dialect
+from fadoctor.repair.plan.written.judged_ranges import JudgedRanges
+from fadoctor.repair.plan.written.keeping import keeping_notes
+from fadoctor.repair.plan.written.notes import is_advice_only, notes_of, unseen_notes
+from fadoctor.repair.plan.written.worth import worthwhile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Action, Conflict
     from fadoctor.model.recipe import Recipe
     from fadoctor.model.rule import Knowledge
-    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.choices.choice import Choice
 
 
 QUICK_LIMIT = 600
@@ -125,7 +129,7 @@ def make_recipe(
     environment: Environment, session: Session, question: PlannerRequest
 ) -> tuple[Plan, Recipe]:
     """Return the plan that `make_plan` makes, and what it ends in, made from nothing."""
-    from fadoctor.repair.plan.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
+    from fadoctor.repair.plan.written.recipe import recipe_of  # noqa: PLC0415 -- few take a plan along
 
     planning = _Planning(foresee(environment, session.knowledge), session, question)
     solution = planning.solved()

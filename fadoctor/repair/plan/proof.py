@@ -14,20 +14,20 @@ from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, XFORMERS
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
-from fadoctor.repair.plan.contract_state import open_contracts
-from fadoctor.repair.plan.left_behind import left_behind
-from fadoctor.repair.plan.released import accepts, can_agree, is_there
-from fadoctor.repair.plan.requirements import violations
-from fadoctor.repair.plan.shortfall import FAILS, answer_for, best_answers, missing_packages
-from fadoctor.repair.plan.wishes import HALF, PAIR, wanted_of_hub, wish_text
+from fadoctor.repair.plan.choices.released import accepts, can_agree, is_there
+from fadoctor.repair.plan.search.shortfall import FAILS, answer_for, best_answers, missing_packages
+from fadoctor.repair.plan.search.wishes import HALF, PAIR, wanted_of_hub, wish_text
+from fadoctor.repair.plan.states.contract_state import open_contracts
+from fadoctor.repair.plan.states.left_behind import left_behind
+from fadoctor.repair.plan.states.requirements import violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Verdict
-    from fadoctor.repair.plan.problem import Problem
-    from fadoctor.repair.plan.requirements import Violation
+    from fadoctor.repair.plan.search.problem import Problem
+    from fadoctor.repair.plan.states.requirements import Violation
 
 _FOR_CUDA = "PyPI has it for CUDA only; for ROCm use an image of its authors"
 

@@ -11,13 +11,13 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, TORCH, package_of
-from fadoctor.sources.manifests.contradicted import (
+from fadoctor.sources.manifests.installed.contradicted import (
     CONTRADICTED,
     SOURCE,
     is_from_below,
     is_impossible,
 )
-from fadoctor.sources.manifests.isolated import ISOLATED_TORCH
+from fadoctor.sources.manifests.installed.isolated import ISOLATED_TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.declared import BY_NAMES, declared, import_bounds
 from fadoctor.knowledge.matrix.required import in_extras
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.choices.released import accepts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

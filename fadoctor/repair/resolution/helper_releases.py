@@ -11,8 +11,8 @@ from packaging.requirements import Requirement
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES
-from fadoctor.repair.plan.released import is_in_specifier
-from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.plan.choices.released import is_in_specifier
+from fadoctor.repair.plan.choices.wheel_facts import known
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Row

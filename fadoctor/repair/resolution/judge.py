@@ -15,14 +15,14 @@ from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
-from fadoctor.repair.plan.compiled import ASSUMED
+from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
 from fadoctor.repair.resolution.sources_alone import compiled_here
 from fadoctor.repair.resolution.wording import PlanWording
-from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW
-from fadoctor.sources.manifests.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW
+from fadoctor.sources.manifests.installed.unseen_bounds import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import fact_mapping, fact_text
 from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.plan import Action, ActionKind
-from fadoctor.repair.plan.dialect import choose_dialect
-from fadoctor.repair.plan.indexes import Indexes
+from fadoctor.repair.plan.choices.indexes import Indexes
 from fadoctor.repair.plan.planner import outcome_of
-from fadoctor.sources.manifests.index_releases import UNLABELLED
+from fadoctor.repair.plan.written.dialect import choose_dialect
+from fadoctor.sources.manifests.installed.index_releases import UNLABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

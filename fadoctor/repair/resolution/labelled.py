@@ -14,9 +14,9 @@ from fadoctor.knowledge.matrix.wheel_label import STEM
 from fadoctor.model.environment import UNNAMED
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TRITON, XFORMERS
-from fadoctor.repair.plan.compiled import ASSUMED, by_label
+from fadoctor.repair.plan.states.compiled import ASSUMED, by_label
 from fadoctor.repair.resolution.prebuilt import is_of_wheels
-from fadoctor.sources.manifests.package_facts import BY_SOURCES, absent_facts
+from fadoctor.sources.manifests.installed.package_facts import BY_SOURCES, absent_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

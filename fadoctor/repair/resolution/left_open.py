@@ -15,11 +15,11 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.model.plan_words import OPEN_NOTE
-from fadoctor.repair.plan.compiled import ASSUMED
-from fadoctor.repair.plan.dialect import choose_dialect
-from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.choices.offers import offer
+from fadoctor.repair.plan.choices.released import within_both
 from fadoctor.repair.plan.planner import outcome_of
-from fadoctor.repair.plan.released import within_both
+from fadoctor.repair.plan.states.compiled import ASSUMED
+from fadoctor.repair.plan.written.dialect import choose_dialect
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolver_worlds import (
     name_of,
@@ -27,7 +27,7 @@ from fadoctor.repair.resolution.resolver_worlds import (
     newest_within,
     resolved_today,
 )
-from fadoctor.sources.manifests.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
+from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -28,9 +28,9 @@ from fadoctor.repair.resolution.requirement_line import (
 )
 from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.uv_locks import LOCK, together
+from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
-from fadoctor.sources.manifests.requirements_txt import KIND
 from fadoctor.sources.manifests.source import Source, open_source
 from fadoctor.sources.probes.metadata import normalise_name
 

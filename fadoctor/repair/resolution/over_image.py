@@ -7,8 +7,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.sources.manifests.container_image import with_release
-from fadoctor.sources.manifests.dockerfile import KIND
+from fadoctor.sources.manifests.images.container_image import with_release
+from fadoctor.sources.manifests.images.dockerfile import KIND
 
 if TYPE_CHECKING:
     from fadoctor.model.place import Place

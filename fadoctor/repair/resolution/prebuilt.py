@@ -13,8 +13,8 @@ from fadoctor.knowledge.matrix.wheel_label import wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASE_TABLES
-from fadoctor.repair.plan.files import Files
-from fadoctor.repair.plan.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
+from fadoctor.repair.plan.choices.files import Files
+from fadoctor.repair.plan.choices.wheel_facts import inside, needs_newer_glibc, text_of, wanted_of
 from fadoctor.sources.targets.gpu_code import gpu_code
 
 if TYPE_CHECKING:

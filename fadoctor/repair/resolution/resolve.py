@@ -11,12 +11,12 @@ from fadoctor.model.environment import requirers_in
 from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, PARTLY, TORCH
 from fadoctor.model.packages import package_of as prefix_of
-from fadoctor.repair.plan.released import accepts
-from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.resolution.declared import SOURCE, Declared
 from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.repair.resolution.versions import Versions, package_of
-from fadoctor.sources.manifests.environment import HELD
+from fadoctor.sources.manifests.installed.environment import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

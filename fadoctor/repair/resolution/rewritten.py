@@ -12,9 +12,9 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES, package_of
-from fadoctor.repair.plan.compiled import ASSUMED
+from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import open_source

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import NUMPY, PACKAGES
 from fadoctor.model.plan import PlanOutcome
-from fadoctor.repair.plan.releases import python_of
+from fadoctor.repair.plan.choices.releases import python_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

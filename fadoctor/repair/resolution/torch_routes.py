@@ -12,11 +12,11 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
-from fadoctor.repair.plan.indexes import PYPI, Indexes
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
+from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
-from fadoctor.sources.manifests.pyproject import KIND
+from fadoctor.sources.manifests.formats.pyproject import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,10 +13,10 @@ import msgspec
 
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.repair.resolution.toml_edits import Edits
-from fadoctor.sources.manifests.markers import Markers
-from fadoctor.sources.manifests.pyproject import KIND
-from fadoctor.sources.manifests.script import KIND as SCRIPT
-from fadoctor.sources.manifests.script import block_of, has_block
+from fadoctor.sources.manifests.formats.pyproject import KIND
+from fadoctor.sources.manifests.formats.script import KIND as SCRIPT
+from fadoctor.sources.manifests.formats.script import block_of, has_block
+from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.probes.metadata import normalise_name
 from fadoctor.sources.probes.requires import marker_target
 from fadoctor.syntax.toml_tree import read_toml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import PACKAGES
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.resolution.versions import package_of
 
 if TYPE_CHECKING:

@@ -23,13 +23,13 @@ from fadoctor.model.packages import (
     TORCH,
     XFORMERS,
 )
-from fadoctor.repair.plan.released import is_in_specifier
-from fadoctor.repair.plan.releases import python_of
-from fadoctor.repair.plan.wheel_facts import known
+from fadoctor.repair.plan.choices.released import is_in_specifier
+from fadoctor.repair.plan.choices.releases import python_of
+from fadoctor.repair.plan.choices.wheel_facts import known
 from fadoctor.repair.resolution.helper_releases import HelperReleases
-from fadoctor.sources.manifests.combine import Combined, Planned
-from fadoctor.sources.manifests.markers import Markers
-from fadoctor.sources.manifests.package_facts import Facts
+from fadoctor.sources.manifests.installed.combine import Combined, Planned
+from fadoctor.sources.manifests.installed.markers import Markers
+from fadoctor.sources.manifests.installed.package_facts import Facts
 from fadoctor.sources.probes.requires import marker_target
 
 if TYPE_CHECKING:

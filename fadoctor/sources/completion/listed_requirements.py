@@ -11,7 +11,7 @@ from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import COMPANIONS, PACKAGES, STACK, TORCH
-from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.probes.requires import marker_target
 from fadoctor.sources.targets.unmet_requirements import NAMED
 

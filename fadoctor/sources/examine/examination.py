@@ -112,10 +112,10 @@ class Examination:
         """Return what the manifests make of the machine, decided by a resolver where it may be."""
         if self._request.resolve:
             from fadoctor.processes.run import run  # noqa: PLC0415 -- only where it is asked for
-            from fadoctor.sources.manifests.resolved import resolved_environment  # noqa: PLC0415
+            from fadoctor.sources.manifests.installed.resolved import resolved_environment  # noqa: PLC0415
 
             return resolved_environment(found, self._manifests, matrix, run, self._environ)
-        from fadoctor.sources.manifests.environment import planned_environment  # noqa: PLC0415
+        from fadoctor.sources.manifests.installed.environment import planned_environment  # noqa: PLC0415
 
         return planned_environment(found, self._manifests, matrix)
 

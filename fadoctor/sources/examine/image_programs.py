@@ -10,8 +10,8 @@ import msgspec
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
 from fadoctor.sources.configs.intent import OWN_IMAGE
-from fadoctor.sources.manifests.container_image import read_image
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.images.container_image import read_image
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.planned import Manifest, Setting, open_image, unseen_image
 
 if TYPE_CHECKING:

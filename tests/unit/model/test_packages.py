@@ -45,7 +45,7 @@ ALLOWED = {
     "proof/smoke/imports.py": "two distributions of one import name, and what of it each brings",
     "sources/probes/__init__.py": "the name of a probe",
     "syntax/identities.py": "words that are no user's name",
-    "judging/explain/wordings.py": "an English word",
+    "judging/explain/recognise/wordings.py": "an English word",
 }
 """Modules that may spell a package's name, and why it is no knowledge about packages."""
 

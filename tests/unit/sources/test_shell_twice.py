@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.sources.manifests import dockerfile, install_script
+from fadoctor.sources.manifests.commands import install_script
+from fadoctor.sources.manifests.images import dockerfile
 from tests.unit.sources.configs.read import UNREAD, facts
 from tests.unit.sources.manifests.given import given, wanted
 

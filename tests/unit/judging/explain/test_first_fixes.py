@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.fixes.vendor import Vendor
 from fadoctor.report.markdown import alike, render
 from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.sources.logs.cleaning import Line

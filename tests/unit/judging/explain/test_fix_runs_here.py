@@ -11,8 +11,8 @@ import pytest
 
 from fadoctor.judging.engine.contradicted import driver_for, has_python_file
 from fadoctor.judging.explain.explain import Reading, explain, read_log
-from fadoctor.judging.explain.situations import situations
-from fadoctor.judging.explain.vendor import Vendor
+from fadoctor.judging.explain.fixes.situations import situations
+from fadoctor.judging.explain.fixes.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind

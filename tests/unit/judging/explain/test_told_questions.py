@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fadoctor.judging.explain import told_words
 from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.recognise import told_words
 from fadoctor.model.finding import Severity
 from tests.plain_yaml import read_plain
 

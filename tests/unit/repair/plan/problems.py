@@ -13,8 +13,8 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent
 from fadoctor.repair.plan.planner import PlannerRequest, found_ids, make_plan, session_of
-from fadoctor.repair.plan.problem import Base, Problem
-from fadoctor.repair.plan.wishes import WishRequest, wishes_of
+from fadoctor.repair.plan.search.problem import Base, Problem
+from fadoctor.repair.plan.search.wishes import WishRequest, wishes_of
 from fadoctor.sources.targets.derived import derive
 from fadoctor.sources.targets.saved import read_facts
 from tests.unit.judging.engine.builders import fact_of
@@ -22,7 +22,7 @@ from tests.unit.judging.engine.builders import fact_of
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
-    from fadoctor.repair.plan.problem import Session
+    from fadoctor.repair.plan.search.problem import Session
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 

@@ -9,7 +9,7 @@ import pytest
 from fadoctor.judging.diagnose import diagnose
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.build import architectures
+from fadoctor.repair.plan.choices.build import architectures
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
 from tests.golden.cases import environment_of
 from tests.hosts import recording

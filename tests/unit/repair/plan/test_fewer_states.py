@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fadoctor.repair.plan import solve as solve_module
-from fadoctor.repair.plan.domain import decided_in_order
-from fadoctor.repair.plan.hub_states import FACTS, INSTALLED
-from fadoctor.repair.plan.post_state import PostState
-from fadoctor.repair.plan.solve import solve
-from fadoctor.repair.plan.wishes import Wishes
+from fadoctor.repair.plan.choices.domain import decided_in_order
+from fadoctor.repair.plan.hub.hub_states import FACTS, INSTALLED
+from fadoctor.repair.plan.search import solve as solve_module
+from fadoctor.repair.plan.search.solve import solve
+from fadoctor.repair.plan.search.wishes import Wishes
+from fadoctor.repair.plan.states.post_state import PostState
 from fadoctor.sources.targets.derived import derive_hub, derived_of_hub
 from tests.unit.repair.plan.problems import (
     GOLDEN,
@@ -26,7 +26,7 @@ from tests.unit.repair.plan.problems import (
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
-    from fadoctor.repair.plan.choice import Choice
+    from fadoctor.repair.plan.choices.choice import Choice
 
 HEALTHY = "linux-a100-healthy"
 WANTED = {"want": ("hub-fa2",)}

@@ -8,9 +8,9 @@ import pytest
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import FRAMEWORKS, PACKAGES, PLANNED
-from fadoctor.repair.plan.choice import Choice, ChoiceKind
-from fadoctor.repair.plan.compatible_newest import Company
-from fadoctor.repair.plan.requirements import satisfies
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
+from fadoctor.repair.plan.choices.compatible_newest import Company
+from fadoctor.repair.plan.states.requirements import satisfies
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan, problem, session, with_package

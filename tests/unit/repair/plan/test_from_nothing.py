@@ -12,10 +12,10 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
-from fadoctor.repair.plan import solve
+from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
-from fadoctor.repair.plan.problem import Session
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.search import solve
+from fadoctor.repair.plan.search.problem import Session
 from fadoctor.report.plan_text import render
 from fadoctor.sources.targets.derived import derive
 from tests.states.sequences import on_platform

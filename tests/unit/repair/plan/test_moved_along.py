@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Known
-from fadoctor.repair.plan.choice import keep
-from fadoctor.repair.plan.follow_ups import aftermath
-from fadoctor.repair.plan.offers import offer
+from fadoctor.repair.plan.choices.choice import keep
+from fadoctor.repair.plan.choices.offers import offer
+from fadoctor.repair.plan.states.follow_ups import aftermath
 from fadoctor.sources.targets.derived import derive
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan, problem, session, with_package

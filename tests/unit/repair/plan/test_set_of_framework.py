@@ -10,12 +10,12 @@ import pytest
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.overlays import Overlays
-from fadoctor.repair.plan.judged_ranges import JudgedRanges
 from fadoctor.repair.plan.planner import PlannerRequest, make_planned
+from fadoctor.repair.plan.written.judged_ranges import JudgedRanges
 from fadoctor.sources.logs.pasted_text import read_text
 from fadoctor.sources.targets.overlay import apply_overlays
 from tests.unit.repair.plan.problems import plan, session
-from tests.unit.repair.plan.test_advice import LEFT
+from tests.unit.repair.plan.written.test_advice import LEFT
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment

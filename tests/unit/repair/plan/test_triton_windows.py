@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.choice import Choice, ChoiceKind, remove
-from fadoctor.repair.plan.undoing import origin
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, remove
+from fadoctor.repair.plan.written.undoing import origin
 from fadoctor.sources.targets.derived import derive
 from tests.states.sequences import on_platform
 from tests.states.starts import start

@@ -8,7 +8,7 @@ import pytest
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.plan import ActionKind, Plan, PlanOutcome
-from fadoctor.repair.plan.released import accepts
+from fadoctor.repair.plan.choices.released import accepts
 from tests.states.sequences import on_platform
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.repair.resolution.judge import plan_base
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed

@@ -13,7 +13,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import foresee_planned, plan_base
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed

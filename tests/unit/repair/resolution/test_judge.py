@@ -12,12 +12,12 @@ from fadoctor.model.overlays import Overlays
 from fadoctor.model.verdict import Backend, Dtype, Predicted
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import Preflight, foresee_planned, plan_base
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from fadoctor.sources.targets.overlay import apply_overlays
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.resolution.test_helper_releases import newest
-from tests.unit.sources.manifests.test_environment import LOCK, planned
+from tests.unit.sources.manifests.installed.test_environment import LOCK, planned
 
 if TYPE_CHECKING:
     from pathlib import Path

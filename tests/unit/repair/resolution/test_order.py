@@ -13,7 +13,7 @@ from fadoctor.model.fact import Known
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.resolver_worlds import come_today, picks
 from tests.unit.repair.plan.problems import session
-from tests.unit.sources.manifests.test_environment import planned
+from tests.unit.sources.manifests.installed.test_environment import planned
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from fadoctor.sources.targets.overlay import apply_overlays
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import on
-from tests.unit.sources.manifests.test_environment import planned
+from tests.unit.sources.manifests.installed.test_environment import planned
 
 if TYPE_CHECKING:
     from pathlib import Path

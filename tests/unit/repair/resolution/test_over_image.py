@@ -13,7 +13,7 @@ from fadoctor.model.plan import Plan, PlanOutcome
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.lines import lines_of
 from fadoctor.repair.resolution.over_image import OverImage
-from fadoctor.sources.manifests.environment import planned_environment
+from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from fadoctor.sources.targets.overlay import apply_overlays
 from tests.unit.judging.engine.builders import fact_of
@@ -21,7 +21,7 @@ from tests.unit.repair.plan.problems import plan as make_plan_of
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_lines import install
-from tests.unit.sources.manifests.test_environment import HOST
+from tests.unit.sources.manifests.installed.test_environment import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from fadoctor.sources.targets.overlay import apply_overlays
 from tests.unit.judging.engine.builders import UNREAD, environment
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.resolution.test_judge import findings, judged, on
-from tests.unit.sources.manifests.test_environment import OFFICIAL, planned
+from tests.unit.sources.manifests.installed.test_environment import OFFICIAL, planned
 
 if TYPE_CHECKING:
     from pathlib import Path

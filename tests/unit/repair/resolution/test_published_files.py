@@ -9,7 +9,7 @@ import pytest
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.repair.resolution.resolver_worlds import picks
 from tests.unit.repair.plan.problems import session
-from tests.unit.sources.manifests.test_environment import planned
+from tests.unit.sources.manifests.installed.test_environment import planned
 
 if TYPE_CHECKING:
     from pathlib import Path

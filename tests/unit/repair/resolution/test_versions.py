@@ -8,7 +8,7 @@ import pytest
 
 from fadoctor.repair.resolution.versions import Versions
 from tests.unit.repair.plan.problems import session
-from tests.unit.sources.manifests.test_environment import planned
+from tests.unit.sources.manifests.installed.test_environment import planned
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -226,7 +226,7 @@ def test_a_comment_cannot_end(tmp_path: Path) -> None:
 def test_every_image_of_the_table_is_one_that_a_dockerfile_is_read_by() -> None:
     """Else a Dockerfile of ours would say nothing of Python and glibc when it is checked."""
     from fadoctor.model.place import Place  # noqa: PLC0415
-    from fadoctor.sources.manifests.container_image import read_image  # noqa: PLC0415
+    from fadoctor.sources.manifests.images.container_image import read_image  # noqa: PLC0415
 
     tables = session().matrix.tables
     for row in tables["recipe-images"].rows:

@@ -8,8 +8,8 @@ import pytest
 
 from fadoctor.model.errors import InputError, UsageError
 from fadoctor.sources.manifests.chosen import ManifestRequest, choice_of, refuse_unknown
-from fadoctor.sources.manifests.combine import combine
-from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.manifests.installed.combine import combine
+from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.probes.requires import MarkerTarget
 from tests.unit.sources.manifests.given import given

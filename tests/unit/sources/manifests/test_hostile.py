@@ -116,7 +116,7 @@ def test_the_number_of_packages_is_bounded(
     name: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fadoctor.syntax.data_tree.PACKAGE_LIMIT", 50)
-    monkeypatch.setattr("fadoctor.sources.manifests.conda_lock.PACKAGE_LIMIT", 50)
+    monkeypatch.setattr("fadoctor.sources.manifests.formats.conda_lock.PACKAGE_LIMIT", 50)
     with pytest.raises(InputError, match="more than 50 packages"):
         read_source(given(text, name))
 

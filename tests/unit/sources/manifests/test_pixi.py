@@ -4,7 +4,7 @@ import pytest
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests import pixi_lock, pixi_toml
+from fadoctor.sources.manifests.formats import pixi_lock, pixi_toml
 from tests.unit.sources.manifests.given import by_name, given, sample, wanted
 
 LINUX = "sys_platform == 'linux' and platform_machine == 'x86_64'"

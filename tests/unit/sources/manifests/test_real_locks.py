@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from fadoctor.sources.manifests.chosen import choice_of
-from fadoctor.sources.manifests.combine import combine
-from fadoctor.sources.manifests.markers import Markers
+from fadoctor.sources.manifests.installed.combine import combine
+from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.probes.requires import MarkerTarget
 from tests.unit.sources.manifests.given import SAMPLES, sample

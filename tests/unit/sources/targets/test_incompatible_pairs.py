@@ -9,8 +9,8 @@ import pytest
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.repair.plan.name_bounds import NameBounds
-from fadoctor.repair.plan.requirements import violations, with_pairs
+from fadoctor.repair.plan.choices.name_bounds import NameBounds
+from fadoctor.repair.plan.states.requirements import violations, with_pairs
 from fadoctor.sources.targets.incompatible_pairs import pair_facts, paired_with
 from tests.unit.judging.engine.builders import UNREAD, environment
 

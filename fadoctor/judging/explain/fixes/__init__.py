@@ -1,0 +1,1 @@
+"""The fixes that a person with this text can carry out, in their words and places."""

@@ -1,0 +1,304 @@
+"""Where the program of a log runs: fixes that cannot be carried out there are left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.engine.foreign import stands
+from fadoctor.judging.engine.possible import QUESTION
+from fadoctor.judging.explain.fixes.own_python import (
+    is_of_system,
+    own_conda,
+    own_pip,
+    own_python,
+    typed_pip,
+    uv_options,
+    uv_python,
+)
+from fadoctor.judging.explain.fixes.shells import is_powershell
+from fadoctor.judging.explain.fixes.working_programs import without_working
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.model.fact import Known
+from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.sources.logs.ends import ends_of
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Table
+
+TABLE = "situations"
+
+LINES = 800
+"""Lines at the beginning and at the end of a log that are searched."""
+
+LINE = 400
+"""Characters of a line that are searched."""
+
+_PIP = "pip "
+# CMAKE_ARGS="-DGGML_CUDA=on" pip install x: variables that hold for this command alone
+_VARIABLES = compiled(r"(?:[A-Z][A-Z_]{1,40}=(?:\"[^\"\n]{0,120}\"|[^\s\"]{1,80}) ){1,3}(?=pip )")
+_ASKS, _SILENT = "uninstall", "-y"
+"""A cell of a notebook cannot answer what pip asks, nor can the build of an image."""
+_UNINSTALLS = compiled(r"(?<!uv )\b(pip3? uninstall )(?!-y\b)")
+# With torch 2.8 and Python 3.12: pip install --no-deps FILE
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<!run )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
+# python -c "import torch" | python3 -m pip show torch
+_PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
+_MODULE, _OF_A_RUNNER = " -m pip", " run pip"
+# uv's environments have no pip of their own: a command that starts it there starts uv instead
+_STARTS_PIP = compiled(r"\[sys\.executable, '-m', 'pip', 'install'")
+_STARTS_UV = "['uv', 'pip', 'install', '--python', sys.executable"
+_APT = "sudo apt install "
+_EXPORT = "export "
+_RUN = "Run it where"
+_BY_CONDA = compiled(r"\b(?:conda|mamba) install\b")
+_INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
+_DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """One place where programs run."""
+
+    name: str
+    never: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    pip: str = ""
+    option: str = ""
+    """What stands behind the verb of pip here: `--system`."""
+    python: str = ""
+    """How Python is started here, where pip does not tell."""
+    installs: str = ""
+    drivers: str = ""
+    title: str = ""
+    instead: str = ""
+    installer: str = ""
+    """How a package of the system is installed here."""
+    renames: tuple[str, ...] = ()
+    """The names of Debian's packages here: `build-essential=gcc-c++`, `-dev=-devel` for an end.
+
+    Without any, they are Debian's own."""
+    sets: str = ""
+    """The word that sets a variable here, where that is not the shell's."""
+    silent: bool = False
+    """Whether what pip asks is not answered here."""
+
+    def suits(self, fix: Fix) -> bool:
+        """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
+        text = _text(fix)
+        return self.owns(fix) or not any(stands(word, text) for word in self.never)
+
+    def owns(self, fix: Fix) -> bool:
+        """Return whether a fix is one for this place."""
+        text = _text(fix)
+        return any(stands(word, text) for word in self.own)
+
+    def started(self, fix: Fix) -> Fix:
+        """Return a fix with pip, the system's installer and variables, as they are written here."""
+        if not self.pip and not self.installer and not self.sets:
+            return fix
+        texts = [self._written(step) for step in fix.steps]
+        steps = tuple(
+            step if text == step.text else msgspec.structs.replace(step, text=text)
+            for step, text in zip(fix.steps, texts, strict=True)
+        )
+        return msgspec.structs.replace(fix, steps=steps)
+
+    def _written(self, step: Step) -> str:
+        first = _VARIABLES.match(step.text) if step.kind in _STARTED else None
+        if first is None or not self.pip or self.pip.startswith("!") or "\\" in self.pip:
+            return self._command(step)
+        bare = msgspec.structs.replace(step, text=step.text[first.end() :])
+        return first[0] + self._command(bare)
+
+    def _command(self, step: Step) -> str:
+        if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
+            verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
+            asks = verb == _ASKS and _SILENT not in rest.split()
+            silent = _SILENT if asks and self.pip.startswith("!") else ""
+            return " ".join(filter(None, (self.pip, verb, self.option, silent, rest)))
+        if self.pip and step.kind is StepKind.ADVICE:
+            named = _PYTHON.sub(lambda found: self._python or found[0], step.text)
+            return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", named)
+        if self._python and step.kind is StepKind.SYSTEM and _PYTHON.match(step.text):
+            text = _PYTHON.sub(lambda _: self._python, step.text, count=1)
+            return _STARTS_PIP.sub(_STARTS_UV, text) if self.python else text
+        if self.installer and step.kind is StepKind.SYSTEM and step.text.startswith(_APT):
+            names = [self._renamed(name) for name in step.text.removeprefix(_APT).split()]
+            return f"{self.installer} {' '.join(names)}" if all(names) else step.text
+        if self.sets and step.kind in _OF_SHELL and step.text.startswith(_EXPORT):
+            return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
+        return step.text
+
+    @property
+    def _python(self) -> str:
+        """Return how Python is started here, with a blank, "" where pip does not tell."""
+        if self.pip.startswith("!"):
+            return "!python "
+        if self.python:
+            return f"{self.python} "
+        if self.pip.endswith(_OF_A_RUNNER):
+            return f"{self.pip.removesuffix('pip')}python "
+        return f"{self.pip.removesuffix(_MODULE)} " if self.pip.endswith(_MODULE) else ""
+
+    def _renamed(self, name: str) -> str:
+        """Return what a package of Debian is called here, "" where the table does not say."""
+        if not self.renames:
+            return name
+        for each in self.renames:
+            theirs, _, ours = each.partition("=")
+            if name == theirs:
+                return ours
+            if theirs.startswith("-") and name.endswith(theirs):
+                return name.removesuffix(theirs) + ours
+        return ""
+
+    def told(self, fix: Fix) -> str:
+        """Return what is to be known here beside a fix, "" where nothing is."""
+        text = _text(fix)
+        if any(step.kind in _OF_PIP for step in fix.steps) or _INSTALLS.search(text):
+            return self.installs
+        if self.name == OWN_PYTHON and _BY_CONDA.search(text):
+            return self.installs if self.installs.startswith(_RUN) else ""
+        return self.drivers if _DRIVER.search(text) else ""
+
+
+_OF_PIP = (StepKind.INSTALL, StepKind.UNINSTALL)
+_STARTED = (*_OF_PIP, StepKind.SYSTEM)
+_OF_SHELL = (StepKind.SET, StepKind.SYSTEM)
+
+OWN_PYTHON = "own-python"
+"""The place that is no row of the table: a program whose Python a text shows by its path."""
+
+DESKTOP = "comfyui-desktop"
+"""The place of the table whose Python is opened from inside: a path in the text is another one."""
+
+
+def situations(
+    lines: Sequence[str], environment: Environment, tables: Mapping[str, Table]
+) -> tuple[Situation, ...]:
+    """Return the places that a log shows, the first one foremost."""
+    table = tables.get(TABLE)
+    if table is None:
+        return ()
+    text = "\n".join(line[:LINE] for line in ends_of(lines, LINES))
+    failing = without_working(text)
+    folded = failing.casefold()
+    system = environment.facts.get("host.os")
+    shown = tuple(
+        _situation(row) for row in table.rows if _shown(row, system, (text, failing), folded)
+    )
+    cut = text.splitlines()
+    option = uv_options(cut)
+    if option is not None:
+        mark = "!" if any(each.pip.startswith("!") for each in shown) else ""
+        pip = f"{mark}uv pip"
+        told = " ".join(filter(None, (f"Install it as this program does: {pip} install", option)))
+        python = "" if mark else uv_python(cut, system)
+        here = Situation(OWN_PYTHON, pip=pip, option=option, python=python, installs=f"{told}.")
+        return (here, *shown)
+    if any(each.pip or each.name == DESKTOP for each in shown):
+        return shown
+    typed, pip = typed_pip(cut), _own_pip(cut)
+    own = _of_own_pip(pip) if pip else None
+    if typed and (own is None or typed.startswith("uv ")):
+        own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
+    if own is None and (active := own_conda(cut)):
+        own = Situation(OWN_PYTHON, installs=f"{_RUN} the program runs, after `{active}`.")
+    return (*shown, own) if own is not None else shown
+
+
+def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...]:
+    """Return the fixes that can be carried out in all places, as it is done there.
+
+    Where none or only a question is left, one place says first what helps there. A cause without
+    fixes has none afterwards.
+    """
+    offered = tuple(fixes)
+    left = tuple(fix for fix in offered if all(each.suits(fix) for each in here))
+    placed = tuple(_placed(fix, here) for fix in left)
+    if not offered or (left and (left[0].id != QUESTION or len(left) == len(offered))):
+        return placed
+    said = next((each for each in here if each.instead and not all(map(each.suits, offered))), None)
+    return (_instead(said), *placed) if said is not None else placed or offered
+
+
+def _own_pip(lines: Sequence[str]) -> str:
+    """Return how pip is started beside the program of a log, "" where its paths do not say."""
+    python = own_python(lines)
+    if python.startswith('"') and is_powershell(lines):
+        python = f"& {python}"
+    return own_pip(lines) or (f"{python} -m pip" if python else "")
+
+
+def _of_own_pip(pip: str) -> Situation:
+    return Situation(OWN_PYTHON, pip=pip, installs=f"pip of this program: {pip}.")
+
+
+def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
+    """Return a fix with what is to be known beside it in the first of some places."""
+    for each in here:
+        fix = each.started(fix)
+    if any(each.silent for each in here):
+        fix = _silent(fix)
+    if any(each.owns(fix) for each in here):
+        return fix
+    shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
+    if shown and any(
+        step.text.startswith(each.pip) for each in here for step in fix.steps if each.pip
+    ):
+        return fix
+    told = shown or next(filter(None, (each.told(fix) for each in here)), "")
+    steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
+    return msgspec.structs.replace(fix, steps=steps)
+
+
+def _silent(fix: Fix) -> Fix:
+    """Return a fix whose commands do not ask before they uninstall."""
+    steps = tuple(
+        msgspec.structs.replace(step, text=_UNINSTALLS.sub(rf"\g<1>{_SILENT} ", step.text))
+        if step.kind is StepKind.UNINSTALL
+        else step
+        for step in fix.steps
+    )
+    return msgspec.structs.replace(fix, steps=steps)
+
+
+def _instead(here: Situation) -> Fix:
+    step = Step(StepKind.ADVICE, here.instead)
+    return Fix(f"instead-{here.name}", here.title, Safety.SAFE, (step,))
+
+
+def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> bool:
+    whole, failing = texts
+    only = row.get("os")
+    if isinstance(only, str) and isinstance(system, Known) and system.value != only:
+        return False
+    if not any(word in folded for word in cell_words(row.get("anchors"))):
+        return False
+    unless = row.get("unless")
+    if isinstance(unless, str) and re.search(unless, whole, re.ASCII):
+        return False
+    return re.search(str(row["shows"]), failing, re.ASCII | re.MULTILINE) is not None
+
+
+def _situation(row: Row) -> Situation:
+    texts = ("pip", "installs", "drivers", "title", "instead", "installer", "sets")
+    return Situation(
+        str(row["situation"]),
+        tuple(cell_words(row.get("never"))),
+        tuple(cell_words(row.get("own"))),
+        silent=row.get("silent") is True,
+        renames=tuple(cell_words(row.get("renames"))),
+        **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
+    )
+
+
+def _text(fix: Fix) -> str:
+    return "\n".join((fix.title, *(f"{step.text} {step.index}" for step in fix.steps)))

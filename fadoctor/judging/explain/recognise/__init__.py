@@ -1,0 +1,1 @@
+"""What a text fails of, layer by layer: wordings, frames, facts, tellings, the nearest pages."""

@@ -1,0 +1,353 @@
+"""What a person tells in words of their own: ideas of several languages, and what they mean.
+
+It is asked last, of short texts in which nothing else is found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.judging.explain.named_packages import packages_at_work
+from fadoctor.judging.explain.recognise.contrasts import worse_line
+from fadoctor.judging.explain.recognise.ideas import BETWEEN, as_words, ideas_of, plain
+from fadoctor.judging.explain.recognise.line_cause import line_cause
+from fadoctor.judging.explain.recognise.program_reach import gpus_told, reach_of
+from fadoctor.judging.explain.vetoes.solved_errors import is_over, words_anew
+from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.model.fact import Known
+from fadoctor.model.finding import Severity
+from fadoctor.model.rule import kept_with, rules_by_id
+from fadoctor.sources.logs.messages import exceptions
+from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.simplified import simplified
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fadoctor.judging.explain.causes import Cause
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.fact import Fact
+    from fadoctor.model.rule import Knowledge, Rule
+    from fadoctor.sources.logs.cleaning import Line
+    from fadoctor.sources.logs.facts import LogFacts
+
+CAUSES = "told-causes"
+_CHANGE = "change-form"
+
+_LINUX = "linux-told|wsl-word|docker"
+"""Ideas of which one is told where a program runs on Linux."""
+
+FAILURE = "failure-told"
+"""The idea without which a row that `asks` is a question, and no failure."""
+
+GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
+"""The same of a row about a GPU out of reach."""
+
+BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
+"""Ideas of a question or a wish before anything ran, and of what a person did and saw."""
+
+SUCCESS, OTHERWISE = "success-told", "otherwise-told"
+"""Ideas of what works as it should, and of what would happen if a step were left out."""
+
+LINES_LIMIT = 120
+"""Most lines of a text that a person tells."""
+
+SENTENCE_LIMIT = 400
+"""Characters of a sentence that are read."""
+
+# It ends here. And goes on there! 到此为止。
+_END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
+# Programs whose CUDA and attention are others, and words of the Python stack.
+_OTHERS = compiled(
+    r"(?i)llama[._-]cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"
+    r"|\btf(?:\.__version__| ?[12]\.\d|[- ]gpu)"
+    r"|paddle|whisper\.cpp|openmm|gromacs|blender|faiss|\bcupy\b|mxnet|lm studio|(?<![\w-])-fa\b"
+)
+# What a program prints: INFO 10-10 10:22:13 selector.py:217] | [2026-01-01 | File "/x.py", line 3
+# DEPRECATION: Building 'x' using ... (possibly combined with `--no-build-isolation`)
+_PRINTED = compiled(
+    r"\b(?:INFO|WARN|WARNING|DEBUG)\b|^\W{0,3}\d{2,4}[-/:]\d{1,2}[-/:T ]|^\s{0,8}File \""
+    r"|^\(\w{2,30} pid=|^[^\n]{0,180}[\\/](?:site|dist)-packages[\\/]"
+    r"|\w(?:User|Future|Runtime)Warning: "
+    r"|\b(?:Xformers|Flash Attn|Sage Attn) is (?:not )?installed!"
+    r"|\bDEPRECATION: |^\W{0,3}\[notice\] |^\W{0,3}note: This error originates|^\W{0,3}hint: See "
+    r"|Error getting cuda arch: |A matching Triton is not available|Error caught was: "
+)
+# - [ ] macOS: an answer of a form that is not chosen
+_UNTICKED = compiled(r"\s{0,8}[-*] \[ ?\] ")
+# I successfully built and ran it on this GPU.
+_SUCCEEDED = compiled(
+    r"(?i)\b(?:I|we)(?: have|.ve| was able to| managed to)?(?: (?:both|now|finally))? "
+    r"successfully (?:build|built|compiled?|installed?|ran|run)\b"
+    r"(?![^.\n]{0,200}\b(?:but|however|yet)\b)"
+)
+_UNSETTLED = compiled(
+    r"(?i)\?|\b\w{1,60}(?:Error|Exception)\b|\bhowever\b|(?:^|[.!] )but\b"
+    r"|\b(?:do|does|did|can|could)(?: not|n.t)\b|\bcannot\b|\b(?:error|crash\w{0,3}|fails)\b"
+)
+_MISSING = {"present": False}
+_OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    says: tuple[str, ...]
+    beside: tuple[str, ...]
+    unless: tuple[str, ...]
+    least: str
+    below: str
+    rule: str
+    message: str
+    others: bool
+    """Whether it is about a program with a CUDA of its own."""
+
+    asks: bool
+    """Whether a question tells it: only a note then, unless a failure is told beside it."""
+
+    weighs: str
+    """How severe it is where it is less than its rule: what is told makes it likely, not sure."""
+
+    reach: str
+    """The program whose builds run on none of the GPUs that the text names."""
+
+    partly: bool
+    """Whether they run on some of these GPUs, and not on the others."""
+
+
+class _Text:
+    """A text as sentences in small letters, and which ideas stand in them.
+
+    Chinese counts as simplified, in texts and in patterns: people write either script.
+
+    An ASCII pattern that knows no upper case knows it of Cyrillic and of accents nevertheless.
+    """
+
+    def __init__(
+        self,
+        lines: tuple[Line, ...],
+        knowledge: Knowledge,
+        reported: frozenset[int],
+    ) -> None:
+        kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
+        self._lines, self._reported = kept, reported
+        self._pattern = ideas_of(knowledge).small
+        whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
+        self._whole = plain(whole)
+        self._held: dict[str, bool] = {}
+        self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
+        self._places: dict[tuple[str, bool], frozenset[int]] = {}
+
+    def holds(self, idea: str) -> bool:
+        """Return whether an idea stands anywhere."""
+        if idea not in self._held:
+            self._held[idea] = self._pattern(idea).search(self._whole) is not None
+        return self._held[idea]
+
+    def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
+        """Return the line whose sentence holds all of some ideas; `others` as in `_sentences`."""
+        # Most ideas stand in no text: what is known to be missing saves compiling the others.
+        if not all(self._held.get(each, True) for each in ideas) or not all(map(self.holds, ideas)):
+            return None
+        if BETWEEN in ideas[0]:
+            return worse_line(self._lines, ideas[0], self._pattern)
+        common = frozenset.intersection(
+            *(self._sentences_with(each, others=others) for each in ideas)
+        )
+        return self._sentences[others][min(common)][0] if common else None
+
+    def named_in(self, line: Line, ideas: tuple[str, ...]) -> dict[str, str]:
+        """Return what the named groups of ideas hold in a line, in the case of the line."""
+        text = simplified(line.text.lower())
+        said = line.text if len(text) == len(line.text) else text
+        found = [match for idea in ideas if (match := self._pattern(idea).search(text))]
+        return {
+            name: said[slice(*match.span(name))]
+            for match in found
+            for name, held in match.groupdict().items()
+            if held
+        }
+
+    def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
+        if others not in self._sentences:
+            found = _sentences(self._lines, self._reported, others=others)
+            read = ((line, plain(text)) for line, text in found)
+            would = self._pattern(OTHERWISE)
+            self._sentences[others] = tuple(each for each in read if not would.search(each[1]))
+        if (idea, others) not in self._places:
+            pattern = self._pattern(idea)
+            self._places[idea, others] = frozenset(
+                at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
+            )
+        return self._places[idea, others]
+
+
+def told_cause(
+    lines: tuple[Line, ...],
+    facts: LogFacts,
+    knowledge: Knowledge,
+    *,
+    beside_notes: bool = False,
+    beside_guesses: bool = False,
+) -> Cause | None:
+    """Return the cause that a person tells of; None where no row of the table is told.
+
+    Beside notes only a failure counts that a program and a GPU out of its reach explain, and beside
+    findings of low confidence only two situations that a person sets against each other.
+    """
+    if not lines or len(lines) > LINES_LIMIT:
+        return None
+    text = _Text(lines, knowledge, facts.reported)
+    if words_anew(lines) or text.holds(_CHANGE) or _is_success(lines, text):
+        return None
+    is_of_others = _is_of_others(lines)
+    at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
+    rules = rules_by_id(knowledge)
+    capabilities = _capabilities(facts.environment.facts)
+    for row in kept_with(knowledge, "told rows", _rows):
+        if row.rule not in rules or not _fits(row, capabilities):
+            continue
+        if (beside_notes and not row.reach) or (is_of_others and not row.others):
+            continue
+        if beside_guesses and not any(BETWEEN in each for each in row.says):
+            continue
+        if _is_there(rules[row.rule], facts.environment.facts, at_work):
+            continue
+        line = _line_told(row, text, lines, facts, knowledge)
+        is_question = row.asks and not text.holds(GPU_FAILURE if row.reach else FAILURE)
+        if line is not None and not (beside_notes and is_question):
+            severity = Severity.NOTE if is_question else _severity(row.weighs)
+            named = text.named_in(line, row.says)
+            return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
+    return None
+
+
+def _line_told(
+    row: _Row, text: _Text, lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge
+) -> Line | None:
+    """Return the line in which a row is told; None where it is not."""
+    line = text.sentence_with(row.says, others=row.others)
+    if line is None or not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
+        return None
+    is_far = not row.reach or _is_out_of_reach(row, lines, facts, text, knowledge)
+    return line if is_far else None
+
+
+def is_printed(text: str) -> bool:
+    """Return whether a program prints a line, so that no person tells it."""
+    return _PRINTED.search(text) is not None
+
+
+def asks_beforehand(lines: tuple[Line, ...], knowledge: Knowledge) -> bool:
+    """Return whether a text asks or wishes, and tells of nothing that a person did or saw."""
+    if not lines or len(lines) > LINES_LIMIT or any(exceptions(lines)):
+        return False
+    text = _Text(lines, knowledge, frozenset())
+    return text.holds(BEFOREHAND) and not text.holds(SEEN)
+
+
+def _severity(weighs: str) -> Severity | None:
+    """Return what a row says of its weight; None where its rule says it."""
+    return Severity(weighs) if weighs else None
+
+
+def _is_success(lines: tuple[Line, ...], text: _Text) -> bool:
+    """Return whether a person reports a success, and asks or complains of nothing beside it."""
+    is_told = text.holds(SUCCESS) and not text.holds(FAILURE)
+    if not is_told and not any(_SUCCEEDED.search(line.text) for line in lines):
+        return False
+    return not _is_unsettled(lines)
+
+
+def _is_unsettled(lines: tuple[Line, ...]) -> bool:
+    """Return whether a person asks or complains of something, or an exception is named."""
+    return any(_UNSETTLED.search(line.text) for line in lines)
+
+
+def _is_of_others(lines: tuple[Line, ...]) -> bool:
+    """Return whether a text is about a program with a CUDA or an attention of its own alone."""
+    return _is_foreign("\n".join(line.text for line in lines))
+
+
+def _is_foreign(text: str) -> bool:
+    return _OTHERS.search(text) is not None and _OURS.search(text) is None
+
+
+def _sentences(
+    lines: tuple[Line, ...], reported: frozenset[int], *, others: bool
+) -> Iterator[tuple[Line, str]]:
+    """Yield sentences, each with its line; two short ones that follow each other also as one.
+
+    Those about programs with a CUDA of their own are left out, unless `others` are asked for.
+    """
+    for line in lines:
+        if line.number in reported or is_printed(line.text):
+            continue
+        before = ""
+        for part in _END.split(line.text[: 4 * SENTENCE_LIMIT]):
+            sentence = part.strip()[:SENTENCE_LIMIT]
+            if not sentence or is_over(sentence) or (not others and _OTHERS.search(sentence)):
+                before = ""
+                continue
+            yield line, sentence
+            if before and len(before) + len(sentence) < SENTENCE_LIMIT // 2:
+                yield line, f"{before}. {sentence}"
+            before = sentence
+
+
+def _capabilities(facts: Mapping[str, Fact]) -> tuple[str, ...]:
+    """Return the compute capabilities of the GPUs that a text names."""
+    return tuple(
+        str(fact.value)
+        for name, fact in facts.items()
+        if name.endswith(".compute_capability") and isinstance(fact, Known)
+    )
+
+
+def _fits(row: _Row, named: tuple[str, ...]) -> bool:
+    """Return whether no GPU that the text names contradicts a row."""
+    if row.least and any(is_older(each, row.least) for each in named):
+        return False
+    return not row.below or all(is_older(each, row.below) for each in named)
+
+
+def _is_out_of_reach(
+    row: _Row, lines: tuple[Line, ...], facts: LogFacts, text: _Text, knowledge: Knowledge
+) -> bool:
+    """Return whether the builds of a row's program run on no GPU that the text names."""
+    reach, named = reach_of(row.reach, knowledge), facts.environment.facts
+    if reach is None:
+        return False
+    gpus = gpus_told(lines, named, knowledge)
+    return reach.excludes(gpus, _system(named, text), some=row.partly)
+
+
+def _system(facts: Mapping[str, Fact], text: _Text) -> str:
+    """Return the system that a text names; empty where it names none."""
+    system = facts.get("host.os")
+    if isinstance(system, Known) and system.value != "linux":
+        return str(system.value)
+    return "linux" if text.holds(_LINUX) else ""
+
+
+def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) -> bool:
+    """Return whether a rule is about a package that is missing, and the text shows it at work."""
+    key = rule.subject.replace("-", "_")
+    is_missing = (rule.when or {}).get(f"{key}.version") == _MISSING
+    return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
+
+
+def _rows(knowledge: Knowledge) -> tuple[_Row, ...]:
+    return tuple(map(_row, knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ()))
+
+
+def _row(row: Row) -> _Row:
+    says, beside, unless = (tuple(as_words(row.get(key)).split())
+                            for key in ("says", "beside", "unless"))  # fmt: skip
+    least, below = as_words(row.get("least")), as_words(row.get("below"))
+    rule, message, weighs = (as_words(row.get(key)) for key in ("rule", "message", "weighs"))
+    others, asks, partly = (row.get(key) is True for key in ("others", "asks", "partly"))
+    reach = as_words(row.get("reach"))
+    return _Row(
+        says, beside, unless, least, below, rule, message, others, asks, weighs, reach, partly
+    )

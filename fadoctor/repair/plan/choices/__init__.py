@@ -1,0 +1,1 @@
+"""What could be installed instead, and what each choice asks for."""

@@ -1,0 +1,64 @@
+"""When releases were published: what came long after a release was never tried with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import version_part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.repair.plan.choices.choice import Choice
+
+TABLE = "release-months"
+_LONG = 3
+"""Months after which a release is long after another."""
+_ALONGSIDE = 1
+"""Months within which it was there when the other was in use."""
+
+
+class ReleaseMonths:
+    """Those of one knowledge base."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        """Read the table, which is compiled apart."""
+        rows = matrix.tables[TABLE].rows if TABLE in matrix.tables else ()
+        self._months = {
+            (str(row["package"]), version): _number(str(row["month"]))
+            for row in rows
+            for version in cell_words(row["version"])
+        }
+
+    def of_their_time(
+        self, found: Sequence[Choice], askers: Iterable[tuple[str, str]]
+    ) -> list[Choice]:
+        """Return releases with those first that were there when what asks for them was in use.
+
+        As they are where none is long after the newest of the askers, or nobody knows.
+        """
+        told = [month for asker in askers if (month := self._of(*asker)) is not None]
+        if not told:
+            return list(found)
+        newest = max(told)
+        months = [self._of(each.distribution, each.version) for each in found]
+        if not any(month is not None and month > newest + _LONG for month in months):
+            return list(found)
+        minors = {
+            version_part(each.version, "minor")
+            for each, month in zip(found, months, strict=True)
+            if month is not None and month <= newest + _ALONGSIDE
+        }
+        # what mends such a release came later
+        return sorted(found, key=lambda each: version_part(each.version, "minor") not in minors)
+
+    def _of(self, distribution: str, version: str) -> int | None:
+        return self._months.get((distribution, version_part(version, "base") or version))
+
+
+def _number(month: str) -> int:
+    """Return ``2025-10`` as a number of months."""
+    year, _, of_year = month.partition("-")
+    return int(year) * 12 + int(of_year)

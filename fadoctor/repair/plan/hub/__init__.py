@@ -1,0 +1,1 @@
+"""Kernels of the Hub as a way to what was asked for."""

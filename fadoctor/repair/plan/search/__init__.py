@@ -1,0 +1,1 @@
+"""The problem, the wishes, and the search for the cheapest state."""

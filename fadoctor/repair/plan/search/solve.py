@@ -1,0 +1,297 @@
+"""Search for the cheapest state: depth first over the packages, cut off by the cost so far."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.model.fact import fact_mapping
+from fadoctor.model.finding import Outcome, Severity
+from fadoctor.model.packages import TORCH, package_of
+from fadoctor.model.verdict import Backend
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
+from fadoctor.repair.plan.search.cost import Cost
+from fadoctor.repair.plan.search.costing import Costs, PartialState
+from fadoctor.repair.plan.search.last_ranges import exactly
+from fadoctor.repair.plan.search.shortfall import (
+    failures,
+)
+from fadoctor.repair.plan.search.solution import Solution
+from fadoctor.repair.plan.search.strain import Strain
+from fadoctor.repair.plan.states.follow_ups import aftermath
+from fadoctor.repair.plan.states.requirements import satisfies
+from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fadoctor.judging.engine.evaluate import Judgement
+    from fadoctor.model.environment import Environment
+    from fadoctor.repair.plan.search.problem import Problem
+    from fadoctor.repair.plan.states.relations import Relation, State
+
+NODE_LIMIT = 2_100
+"""Steps of one search: one for each partial state, more where hundreds of packages are installed.
+The search of a real environment needs a few hundred."""
+
+_ONCE_MORE = 6
+"""Which part of its steps a search that was cut off may take once more, with each torch in turn."""
+
+_FOLLOWING = 3
+"""Steps that are as long as finding what follows from a whole state."""
+
+_SLOWED_BY = 30
+"""Installed packages that make a step as long as one more."""
+
+
+def solve(problem: Problem, limit: int = NODE_LIMIT, *, gives_up: bool = False) -> Solution:
+    """Return the state of least cost; of several the first in the order of choices.
+
+    `limit`: partial states that are looked at; what was found by then is not complete, and of no
+    use to one that gives up.
+    """
+    search = _Search(problem, must_meet=False, limit=limit, gives_up=gives_up)
+    return search.run() or Solution((), Cost(), complete=False)
+
+
+def solve_wishes(problem: Problem) -> Solution | None:
+    """Return the state of least cost among those that meet every wish; None where none does."""
+    return _Search(problem, must_meet=True).run()
+
+
+def can_meet(problem: Problem, limit: int = NODE_LIMIT) -> tuple[bool, int]:
+    """Return whether any state meets every wish, at whatever cost, and how many steps that took."""
+    search = _Search(problem, must_meet=True, any_will_do=True, limit=limit)
+    return search.run() is not None, search.nodes
+
+
+class _Search:
+    """One depth-first search."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        must_meet: bool,
+        any_will_do: bool = False,
+        gives_up: bool = False,
+        limit: int = NODE_LIMIT,
+    ) -> None:
+        self.problem, self.limit, self.gives_up = problem, limit, gives_up
+        self.any_will_do, self.must_meet = any_will_do, must_meet
+        self.depth = len(problem.packages)
+        self.relations: list[list[Relation]] = [[] for _ in range(self.depth + 1)]
+        """Those that are judged once so many packages are decided, what refused a state last first:
+        its siblings often fail by the same."""
+        self.wished = wished = tuple(dict.fromkeys(backend for _, backend in problem.wishes.cells))
+        instead = problem.wishes.instead
+        telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
+        self.costs = Costs(problem, telling)
+        for relation in problem.relations:
+            if any_will_do and not problem.can_forbid(relation, telling):
+                continue  # whatever else is wrong there does not matter
+            self.relations[self._relation_depth(relation)].append(relation)
+        self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
+        for backend in telling if any_will_do else Backend:
+            self.backends[self._backend_depth(backend)].append(backend)
+        self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
+        self.strain = Strain(problem)
+        self.best: Solution | None = None
+        self.nodes = 0
+        self.is_greedy = False
+        """Whether beside each torch only the best choice of what else comes is looked at.
+
+        A state without a warning is soon found so, and leaves little of the others to look at. What
+        was cut off among the releases beside one torch comes to the others so."""
+        there = fact_mapping(problem.environment.fact("packages.installed"))
+        self.step = 1 + len(there) // _SLOWED_BY
+
+    def run(self) -> Solution | None:
+        root, is_large = self._root(), self.problem.is_from_nothing and not self.any_will_do
+        for self.is_greedy in (True, False) if is_large else (False,):
+            self._descend(root)
+        complete = self.nodes < self.limit
+        if not (complete or is_large or self.gives_up or self.any_will_do):
+            self.is_greedy, self.limit = True, self.nodes + self.limit // _ONCE_MORE
+            self._descend(root)
+        if self.best is None:
+            return None
+        chosen = self.best.choices[: self.depth]
+        choices = chosen if self.any_will_do else self._settled(chosen)
+        return msgspec.structs.replace(
+            self.best, choices=choices, nodes=self.nodes, complete=complete
+        )
+
+    def _settled(self, chosen: tuple[Choice, ...]) -> tuple[Choice, ...]:
+        """Return the choices of the best state, with what follows chosen with care."""
+        problem = self.problem
+        state = dict(zip(problem.packages, chosen, strict=True))
+        after = problem.environment
+        for package in problem.order:
+            after = problem.post.apply(after, state[package])
+        followers = aftermath(problem, state, after, careful=True).followers
+        return (*exactly(problem, chosen, followers, after), *followers)
+
+    def _relevant(self, wished: tuple[Backend, ...]) -> set[str]:
+        """Return the packages that can keep backends from working, or that are wished for."""
+        kernels = self.problem.kernels
+        found = {name for relations in self.relations for r in relations for name in r.mentions}
+        found |= {name for backend in wished for name in kernels.decided_by(backend)}
+        return found | set(self.problem.wishes.packages)
+
+    def _place(self, package: str) -> int:
+        """Return the depth at which a package is decided; 0 for one that is never asked."""
+        order = self.problem.order
+        return order.index(package) + 1 if package in order else 0
+
+    def _relation_depth(self, relation: Relation) -> int:
+        if EVERYTHING in relation.mentions:
+            return self.depth
+        return max(map(self._place, relation.mentions), default=0)
+
+    def _backend_depth(self, backend: Backend) -> int:
+        """Return where a backend is decided: with what its package lacks and a fix would install.
+
+        Earlier it would look missed, and a later choice would take that back.
+        """
+        packages = self.problem.kernels.decided_by(backend)
+        lacking = (name for package in packages for name in self._lacking(package))
+        return max(map(self._place, (*packages, *lacking)))
+
+    def _lacking(self, package: str) -> Iterator[str]:
+        """Yield the packages to be decided by which what a package lacks may come."""
+        problem = self.problem
+        there = fact_mapping(problem.environment.fact("packages.installed"))
+        needs = fact_mapping(problem.environment.fact(f"{package}.requires"))
+        for name, specifier in needs.items():
+            key = package_of(name, name)
+            is_met = name in there and satisfies(there[name], specifier)
+            if name in problem.offers or (key in problem.packages and not is_met):
+                yield key
+
+    def _root(self) -> PartialState:
+        """Judge the state in which nothing is decided."""
+        nothing = PartialState({}, self.problem.environment, (), {})
+        fresh = self._fresh(self.problem.environment, 0, Cost())
+        return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
+
+    def _fresh(self, environment: Environment, depth: int, least: Cost) -> list[Judgement] | None:
+        """Return what is told once so many packages are decided; None if that is too much.
+
+        `least`: what the state costs at least, before that.
+        """
+        relations = self.relations[depth]
+        found: list[Judgement] = []
+        for place, relation in enumerate(relations):
+            told = self.problem.judge(relation, environment)
+            found += told
+            errors = failures(told, Severity.ERROR, partial(self.problem.may_be_excused, ()))
+            if errors:
+                least = msgspec.structs.replace(least, errors=least.errors + errors)
+                if not self._can_win(least):
+                    relations.insert(0, relations.pop(place))
+                    return None
+        return found
+
+    def _judged(
+        self,
+        before: PartialState,
+        state: State,
+        environment: Environment,
+        quarrels: int,
+        fresh: list[Judgement],
+    ) -> PartialState:
+        """Judge a partial state that follows another one; `fresh`: what is told since."""
+        depth = len(state)
+        problem = self.problem
+        telling = (*before.telling, *fresh)
+        outlooks = problem.cells.next(
+            (before.environment, before.outlooks), environment, (telling, fresh),
+            self.backends[depth],
+        ) if problem.gpus else {}  # fmt: skip
+        failing = (*before.failing, *(each for each in fresh if each.outcome is Outcome.FAIL))
+        node = PartialState(
+            state, environment, telling, outlooks, before.quarrels + quarrels, failing
+        )
+        return msgspec.structs.replace(node, bound=self.costs.of(node))
+
+    def _descend(self, node: PartialState) -> None:
+        """Decide the next package: as it is where that does no harm, then the most promising."""
+        if not self._can_win(node.bound) or (self.gives_up and self.nodes >= self.limit):
+            return
+        depth = len(node.state)
+        if depth == self.depth:
+            self._finish(node)
+            return
+        package = self.problem.order[depth]
+        choices = self._domain(package, node)
+        if not choices:
+            return  # nothing of it goes with what is decided
+        if self.is_greedy and package != TORCH:
+            choices = choices[: 1 + (choices[0].kind is ChoiceKind.KEEP)]
+        first, *others = choices
+        children = [*self._children(node, package, [first])]
+        if children and self._promise(children[0]).is_no_worse_than(self._promise(node)):
+            self._descend(children.pop())
+        affordable = takewhile(lambda _: self.nodes < self.limit, others)
+        promising = self._children(node, package, affordable)
+        if not self.any_will_do:
+            promising = iter(sorted((*children, *promising), key=self._promise))
+            children = []
+        for child in chain(children, promising):
+            self._descend(child)
+
+    def _promise(self, node: PartialState) -> Cost:
+        """Return what a state is likely to cost: what refuses its choices has to follow."""
+        frameworks, others = self.strain.of(node.state)
+        bound = node.bound
+        if not (frameworks or others):
+            return bound
+        errors, changed = bound.errors + frameworks, bound.changed + others
+        return msgspec.structs.replace(bound, errors=errors, changed=changed)
+
+    def _domain(self, package: str, node: PartialState) -> list[Choice]:
+        if package not in self.relevant:
+            return [keep(package)]  # whatever is wrong with it does not matter
+        return self.problem.domain(package, node.environment, node.state)
+
+    def _children(
+        self, node: PartialState, package: str, choices: Iterable[Choice]
+    ) -> Iterator[PartialState]:
+        """Yield the states after one more choice that may come to win."""
+        for choice in choices:
+            least = self.costs.at_least(node.bound, choice)
+            if not self._can_win(least):
+                continue
+            self.nodes += self.step
+            state = {**node.state, package: choice}
+            after = self.problem.post.apply(node.environment, choice)
+            quarrels = self.problem.quarrels.count(state, after, package)
+            least = msgspec.structs.replace(least, errors=least.errors + quarrels)
+            fresh = self._fresh(after, len(state), least)
+            if fresh is not None:
+                yield self._judged(node, state, after, quarrels, fresh)
+
+    def _can_win(self, cost: Cost) -> bool:
+        if (self.must_meet and cost.missed) or (self.any_will_do and self.best is not None):
+            return False
+        return self.best is None or cost < self.best.cost
+
+    def _finish(self, node: PartialState) -> None:
+        """Take in what follows from a whole state; it becomes the best one where it is."""
+        self.nodes += max(self.step - 1, _FOLLOWING)
+        found = aftermath(self.problem, node.state, node.environment)
+        cost = msgspec.structs.replace(
+            node.bound,
+            errors=node.bound.errors - node.quarrels + len(found.broken),
+            warnings=node.bound.warnings
+            + self.problem.left_unmet.count(node.environment, found.followers),
+            changed=node.bound.changed + found.replaced,
+            added=node.bound.added + len(found.followers) - found.replaced,
+        )
+        if self._can_win(cost):
+            chosen = tuple(node.state[package] for package in self.problem.packages)
+            self.best = Solution((*chosen, *found.followers), cost)

@@ -1,0 +1,62 @@
+"""What has to move for a release to come: what nobody decides about, and what refuses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.model.packages import package_of
+from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.plan.states.requirements import named_or_installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fadoctor.repair.plan.choices.choice import Choice
+    from fadoctor.repair.plan.choices.compatible_newest import Company
+
+_MOST = 4
+"""Packages that may have to move for one."""
+
+
+def newest_together(
+    company: Company, name: str, specifier: str, is_free: Callable[[str], bool]
+) -> tuple[Choice, ...]:
+    """Return the newest release of a distribution, and releases that take it of what refuses it.
+
+    None where one of these has no known release that does. `is_free`: whether a package may move.
+    """
+    helpers = company.problem.session.candidates.helpers
+    asking = {
+        asker: needs[name]
+        for asker, needs in company.requirements.items()
+        if name in needs and is_free(package_of(asker, asker)) and helpers.knows(asker)
+    }
+    choice = company.while_moving(asking, {}).newest(name, specifier)
+    if choice is None:
+        return ()
+    found = {choice.package: choice}
+    refusing = [asker for asker, asked in asking.items() if not accepts(asked, choice.version)]
+    for asker in refusing[: _MOST + 1]:
+        mover = company.while_moving(refusing, found).newest(asker)
+        if mover is None or len(refusing) > _MOST:
+            return ()
+        found[mover.package] = mover
+    return tuple(found.values())
+
+
+def held_back(
+    company: Company, followers: Mapping[str, Choice], name: str, specifier: str
+) -> tuple[Choice, ...]:
+    """Return an older release of what an installer brings, where its newest would move others.
+
+    None where the newest takes all that is there by then, and where no release is known that does.
+    """
+    helpers = company.problem.session.candidates.helpers
+    newest = helpers.newest_in(name, specifier)
+    there = named_or_installed(company.environment)
+    there |= {each.distribution: each.version for each in followers.values()}
+    asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
+    if all(accepts(each, there.get(other, "")) for other, each in asked.items()):
+        return ()
+    found = company.newest(name, specifier)
+    return () if found is None or found.version == newest else (found,)

@@ -1,0 +1,1 @@
+"""What a plan says: commands, undoing, advice, notes, refusals."""

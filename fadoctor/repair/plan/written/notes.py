@@ -1,0 +1,117 @@
+"""What a plan says beside its steps: what was not seen, not planned, or cut off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fadoctor.judging.diagnose import is_without_stack
+from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH
+from fadoctor.model.plan import PlanOutcome
+from fadoctor.model.plan_words import UNDECIDED_NOTE
+from fadoctor.model.rules_version import rules_version
+from fadoctor.repair.plan.choices.domain import is_of_another_vendor
+from fadoctor.repair.plan.written.refusals import instead_notes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fadoctor.model.plan import Action, Proof
+    from fadoctor.repair.plan.search.problem import Problem
+    from fadoctor.repair.plan.search.solution import Solution
+
+
+def is_advice_only(problem: Problem) -> bool:
+    """Return whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
+    build = problem.environment.fact("torch.build")
+    is_rocm = isinstance(build, Known) and build.value == "rocm"
+    return problem.is_foreign or (is_rocm and not is_of_another_vendor(problem.environment))
+
+
+def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool) -> Iterable[str]:
+    """Yield what is said of a plan, whatever it does; `unread`: packages are hidden."""
+    if origin := problem.session.knowledge.origin:
+        yield f"rules {rules_version(problem.session.knowledge.version, origin)}"
+    if not solution.complete:
+        yield "the search was cut off: a smaller change may exist"
+    if unread:
+        yield "the packages that are hidden were not read: run fadoctor again afterwards"
+    yield from _beyond_tables(problem, solution, proof)
+    yield from instead_notes(problem, proof)
+    yield from _compiled(problem, solution)
+    for choice in solution.changes:
+        made_by = problem.environment.fact(f"{choice.package}.installer")
+        is_file = problem.environment.target.kind == "manifest"
+        if isinstance(made_by, Known) and made_by.value == "conda" and not is_file:
+            name = choice.distribution
+            yield f"{name} was installed by conda: remove it with `conda remove` first"
+    seen, here = (problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
+    if isinstance(seen, Known) and seen.value == 0:
+        hidden = isinstance(here, Known) and here.value
+        why = "programs see no GPU here" if hidden else "there is no GPU here"
+        yield f"{why}: the plan has and proves no package that needs one"
+
+
+def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterable[str]:
+    """Say why little was planned where the tables have nothing for this GPU or platform."""
+    if is_advice_only(problem):
+        if not solution.changes:
+            yield "for AMD's GPUs torch is planned with what is published beside it, nothing else"
+    elif (proof.missed or proof.errors) and problem.is_left_to_jetpack:
+        yield (
+            "PyPI and pytorch.org have no known torch build for this Jetson: "
+            "NVIDIA names the builds for each JetPack, to be installed by hand"
+        )
+    elif proof.missed and problem.gpus and problem.is_beyond_tables:
+        where = problem.platform
+        yield f"the tables list no builds of torch with CUDA for {where}: none can be planned there"
+    elif proof.missed and problem.gpus and problem.has_no_index:
+        where = problem.platform
+        yield f"PyTorch's index may have builds of torch for {where} that the tables do not list"
+
+
+def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say which release has a prebuilt wheel, where the one that files name is compiled.
+
+    To compile it may be meant: nothing is changed unasked.
+    """
+    environment = problem.environment
+    is_found = environment.facts.get("flash_attn.wheel.prebuilt")
+    moves = any(choice.package in (FLASH_ATTN, TORCH) for choice in solution.changes)
+    if is_advice_only(problem) or moves or not isinstance(is_found, Known) or is_found.value:
+        return
+    torch, cuda, abi, python, platform = (
+        fact_text(environment.fact(name), "").lower()
+        for name in ("torch.version", "torch.cuda", "torch.cxx11_abi", "python.abi_tag",
+                     "host.platform")
+    )  # fmt: skip
+    keys = {
+        "torch": version_part(torch, "minor"), "cuda": version_part(cuda, "major"), "abi": abi,
+        "python": python, "platform": platform,
+    }  # fmt: skip
+    asked = {key: Known(value or "", "asked") for key, value in keys.items()}
+    found = problem.session.matrix.find("flash-attn-for-torch", asked).cell("version")
+    here = fact_text(environment.fact(f"{FLASH_ATTN}.version"), "")
+    if isinstance(found, Known) and found.value != here:
+        name = PACKAGES[FLASH_ATTN][0]
+        yield (
+            f"{f'{name} {here}'.rstrip()} has no prebuilt wheel for this torch, so it is compiled; "
+            f"{found.value} has one: `--want {name}` plans it"
+        )
+
+
+def unseen_notes(
+    problem: Problem, actions: tuple[Action, ...], outcome: PlanOutcome, undecided: int
+) -> Iterable[str]:
+    """Say what was not seen where little is to be done: it may be why."""
+    if outcome is PlanOutcome.REPAIRS or any(action.is_step for action in actions):
+        return
+    if outcome is PlanOutcome.NOTHING and is_without_stack(problem.environment):
+        yield (
+            "none of the packages that fadoctor checks is installed here: "
+            "`--want flash-attn` plans what to install"
+        )
+    if undecided:
+        rules = "1 rule" if undecided == 1 else f"{undecided} rules"
+        yield f"{rules}{UNDECIDED_NOTE}"

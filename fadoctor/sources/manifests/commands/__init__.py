@@ -1,0 +1,1 @@
+"""Commands that install, in scripts, notebooks, workflows and images."""

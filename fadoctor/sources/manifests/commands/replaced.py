@@ -1,0 +1,178 @@
+"""What a command that installs puts in the place of what is there: what its packages require."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
+from fadoctor.model.fact import Known
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    RELEASES,
+    SETUPS,
+    TORCH,
+    TRITON,
+    XFORMERS,
+    package_of,
+)
+from fadoctor.sources.manifests.installed.combine import exact_version
+from fadoctor.sources.manifests.planned import Requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.manifests.images.planned_stage import Stage
+
+
+_COMPANIONS = (*BESIDE_TORCH, XFORMERS)
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A package that another one needs in another version than the one that is there."""
+
+    asker: Requirement
+    there: Requirement
+    needs: str
+    """The specifier; "" where the release of the one that asks is not known."""
+
+
+def moves(stage: Stage, asked: Iterable[Requirement], matrix: Matrix, index: str) -> Iterator[Move]:
+    """Yield what a command replaces beside what it names, by the tables.
+
+    What it names itself and what a constraint bounds is for the installer to settle: what it cannot
+    settle is noted. Which release is the newest is known of PyPI's own index.
+    """
+    asked = list(asked)
+    stage.refused |= dict(refusals(asked, matrix))
+    bound = {each.name for each in (*asked, *stage.constraints)}
+    for asker in asked:
+        if asker.url or asker.marker or asker not in stage.packages.get(asker.name, ()):
+            continue
+        version = exact_version(asker.specifier)
+        if index and not version:
+            continue
+        needed = declared(asker.name, version, matrix) if version else {}
+        needed |= _needs(asker.name, version or asker.specifier, matrix)
+        for name, needs in needed.items():
+            found = stage.packages.get(name, ())
+            if len(found) == 1 and name not in bound and not _is_accepted(found[0], needs):
+                yield Move(asker, found[0], needs if version else "")
+
+
+def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield what one command names in releases that rule each other out: it installs nothing.
+
+    The package that asks, and what is wrong with it in words.
+    """
+    named = {each.name: each for each in asked if not (each.url or each.marker)}
+    for asker in named.values():
+        version = exact_version(asker.specifier)
+        for name, needs in _needs(asker.name, version, matrix).items() if version else ():
+            other = named.get(name)
+            is_pin = other is not None and bool(exact_version(other.specifier))
+            if other is not None and is_pin and not _is_accepted(other, needs):
+                told = f"requires {name}{needs}, and its command asks for {name}{other.specifier}"
+                yield asker.name, f"{asker.name}{asker.specifier} {told}"
+
+
+def carry_out(stage: Stage, move: Move, index: str) -> None:
+    """Put what is needed in the place of what is there, and say so.
+
+    Not a torch that the image or a command pins where a companion requires another: the pin is
+    meant, and what was published with it breaks. The rules tell that both do not go together.
+    """
+    old, asker = move.there, move.asker
+    is_companion = old.name == TORCH and asker.name in _COMPANIONS
+    is_meant = is_companion and bool(move.needs) and bool(exact_version(old.specifier))
+    if move.needs and not is_meant:
+        new = Requirement(old.name, asker.place, move.needs, index=index)
+        stage.packages[old.name] = [new]
+    elif not is_meant:
+        stage.packages.pop(old.name, None)
+    shown = f"{asker.name}{asker.specifier}"
+    wanted = f"requires {old.name}{move.needs}" if move.needs else f"takes another {old.name}"
+    stage.note(
+        asker.place.line, f"{shown} {wanted}: an installer replaces {old.name}{old.specifier}"
+    )
+    if old.name == TORCH and not is_meant:
+        outdate(stage, old)
+
+
+def replace_triton(stage: Stage, asked: Iterable[Requirement], torch: Requirement) -> None:
+    """Put the triton that a torch brings in the place of one that an earlier command installed."""
+    named = {each.name for each in asked}
+    if torch.name in named and TRITON not in named and (there := stage.packages.get(TRITON)):
+        carry_out(stage, Move(torch, there[0], ""), "")
+
+
+def is_same_release(before: Sequence[Requirement], now: Sequence[Requirement]) -> bool:
+    """Return whether a package is surely what it was; another build of a release counts as it."""
+    releases = [
+        [parse_version(exact_version(each.specifier).partition("+")[0]) for each in asked]
+        for asked in (before, now)
+    ]
+    return before == now or (releases[0] == releases[1] and None not in releases[0])
+
+
+def outdate(stage: Stage, torch: Requirement, fresh: Collection[str] = ()) -> None:
+    """Say of what was compiled for a torch that is gone that nobody knows whether it still runs.
+
+    `fresh`: what comes with the other torch.
+    """
+    for name in SETUPS:
+        if name in fresh:
+            continue
+        found = stage.packages.get(name, [])
+        stage.packages[name] = [
+            each if each.url or each.doubt else msgspec.structs.replace(each, doubt=_doubt(torch))
+            for each in found
+        ]
+        if not found:
+            del stage.packages[name]
+
+
+def _doubt(torch: Requirement) -> str:
+    return f"it was installed for torch{torch.specifier}, which a later command replaces"
+
+
+def _is_accepted(there: Requirement, needs: str) -> bool:
+    version, allowed = parse_version(exact_version(there.specifier)), parse_specifier(needs)
+    if allowed is None or there.url:
+        return True
+    if version is None:  # whatever came: afterwards it is the one release that is needed
+        return not exact_version(needs)
+    return allowed.contains(version, prereleases=True)
+
+
+def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:
+    """Return what a release requires of the stack, or the newest one of a range."""
+    if package_of(name) not in RELEASES:
+        return {}
+    table, columns = RELEASES[package_of(name)]
+    if parse_version(version) is None:
+        version = _newest(table, version, matrix)
+    rows = matrix.find(table, {"version": Known(version, "asked")})
+    cells = {other: rows.cell(column) for column, other in columns.items()}
+    return {
+        other: cell.value
+        for other, cell in cells.items()
+        if isinstance(cell, Known) and isinstance(cell.value, str)
+    }
+
+
+def _newest(table: str, specifier: str, matrix: Matrix) -> str:
+    """Return the newest release in a range that PyPI has, "" where the table has none."""
+    allowed = parse_specifier(specifier)
+    found = [
+        version
+        for row in matrix.tables[table].rows
+        if row.get("on_pypi") is not False and row.get("yanked") is not True
+        for version in str(row["version"]).split()
+        if (parsed := parse_version(version)) and not parsed.is_prerelease
+        and (allowed is None or allowed.contains(parsed))
+    ]  # fmt: skip
+    return max(found, key=version_key, default="")

@@ -1,0 +1,1 @@
+"""One module for each kind of file, and what several kinds share."""

@@ -1,0 +1,1 @@
+"""Container images: their names, their Dockerfiles, and what they hold."""

@@ -1,0 +1,1 @@
+"""What all files together will install: one environment, held against tables."""

@@ -1,0 +1,103 @@
+"""What comes along in a release that a pinned package cannot be imported with."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.model.fact import Absent, Fact, Known, printable
+from fadoctor.model.packages import package_of
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.installed.planned_torch import is_conda
+from fadoctor.sources.manifests.planned import speaks_of_image
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.manifests.installed.combine import Combined, Planned
+
+_TABLE = "name-bounds"
+TOO_NEW, TOO_NEW_BELOW = "packages.too_new", "packages.too_new_below"
+TOO_NEW_UNLESS = "packages.too_new_unless"
+_BOUND = re.compile(r"(?P<name>[\w.-]+)(?P<range>[<>=!~].{1,200})", re.ASCII)
+_SHOWN = 3
+_SOURCE = f"matrix {_TABLE}, and what the files pin"
+
+
+def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -> dict[str, Fact]:
+    """Return what comes along newer than what is pinned can import, and below which it may be.
+
+    Only of what no file holds to a release and has no facts of its own: rules judge the others.
+    What is pinned asks for names of it at import, so that it is required, whatever the tables list
+    of metadata. `others`: what may keep it from its newest release in a way that no table says.
+    Then the bound is right, whether it is needed or not; an image may hold a release that fits.
+    """
+    told: dict[str, str] = {}
+    below: dict[str, str] = {}
+    pinned = [each for each in combined.packages.values() if _is_pinned(each)]
+    is_unseen = combined.is_complete or any(map(speaks_of_image, combined.notes))
+    for planned in () if is_unseen else pinned:
+        for other, fits, bound in _bounds(planned, matrix):
+            asked = _asked(other, combined)
+            if asked is None or package_of(other) or other in below:
+                continue
+            needs = [declared(e.name, e.version, matrix).get(other, "") for e in pinned]
+            if _comes_newer(bound, (*needs, asked)):
+                what = f"{planned.name} {planned.version} imports names of {other}{fits}"
+                told[other] = f"({printable(what, 200)})"
+                below[other] = ",".join(filter(None, (asked, bound)))
+    more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    who = ", ".join(list(others)[:_SHOWN]) + more if below else ""
+    return {
+        TOO_NEW: Known(told, _SOURCE),
+        TOO_NEW_BELOW: Known(_together(below), _SOURCE) if below else Absent(_SOURCE),
+        TOO_NEW_UNLESS: Known(printable(who, 200), _SOURCE) if who else Absent(_SOURCE),
+    }
+
+
+def _asked(name: str, combined: Combined) -> str | None:
+    """Return the range in which files leave a package open; None where they hold it to one."""
+    planned = combined.packages.get(name)
+    if name in combined.bounds or planned is None:
+        return None if name in combined.bounds else ""
+    is_open = not (planned.version or planned.url or planned.open or is_conda(planned))
+    return planned.specifier if is_open and planned.is_sure else None
+
+
+def bounds_of(told: Fact | None) -> dict[str, str]:
+    """Return the bounds by their packages, as the fact has them in one text."""
+    words = str(told.value).split() if isinstance(told, Known) else []
+    found = (_BOUND.fullmatch(word) for word in words)
+    return {each["name"]: each["range"] for each in found if each}
+
+
+def _together(below: Mapping[str, str]) -> str:
+    return " ".join(f"{name}{bound}" for name, bound in below.items())
+
+
+def _is_pinned(planned: Planned) -> bool:
+    is_plain = planned.version and not (planned.url or planned.open or is_conda(planned))
+    return bool(is_plain) and planned.is_sure
+
+
+def _bounds(planned: Planned, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
+    """Yield of what a release imports names, in which releases these are, and below which."""
+    keys = {
+        "package": Known(planned.name, "asked"),
+        "version": Known(planned.version.partition("+")[0], "asked"),
+    }
+    for row in matrix.find(_TABLE, keys).rows:
+        fits = str(row["fits"])
+        ends = [str(clause) for clause in parse_specifier(fits) or () if clause.operator == "<"]
+        if ends:
+            yield str(row["beside"]), fits, ends[0]
+
+
+def _comes_newer(bound: str, needs: Iterable[str]) -> bool:
+    """Return whether an installer may take a release beyond a bound, and could one below it."""
+    asked = [text for text in needs if text]
+    beyond = f">={bound.removeprefix('<')}"
+    return not is_impossible((*asked, beyond)) and not is_impossible((*asked, bound))

@@ -1,0 +1,116 @@
+"""The index over the pages of rules: near is no finding, and the order never changes."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.recognise.nearest import (
+    DECIDES,
+    NEAREST,
+    QUESTIONS,
+    STEPS,
+    Near,
+    PageIndex,
+    asked_by,
+    question_of,
+)
+from fadoctor.judging.explain.recognise.page_words import Page, packed, vectors
+from fadoctor.judging.explain.recognise.pages import load_pages
+
+if TYPE_CHECKING:
+    from fadoctor.model.rule import Knowledge
+
+TEXTS = {"a": ["rotary kernel"], "b": ["kernel kernel"], "c": ["driver old kernel"]}
+INDEX = packed((Page(name, name.upper()), vector) for name, vector in vectors(TEXTS).items())
+
+
+def test_rare_words_count_most() -> None:
+    near = PageIndex(INDEX).near("the rotary kernel")
+    assert [each.rule for each in near] == ["a", "b", "c"]
+    assert [each.rule for each in PageIndex(INDEX).near("DRIVER too old")] == ["c"]
+    assert PageIndex(INDEX).near("of the with") == ()
+    assert PageIndex(INDEX).near("") == ()
+
+
+def test_of_a_long_text_its_ends_are_asked_and_what_complains() -> None:
+    lines = [f"line {number}" for number in range(500)]
+    lines[250] = "RuntimeError: rotary"
+    asked = asked_by(lines)
+    assert "rotary" in asked
+    assert "line 499" in asked
+    assert "line 200" not in asked
+
+
+@pytest.mark.parametrize(
+    ("text", "rule_id"),
+    [
+        ("undefined symbol nccl", "abi-undefined-symbol-nccl"),
+        ("sliding window softcap argument of flash attention", "fa-kwarg-too-old"),
+        ("driver too old for CUDA", "driver-too-old"),
+        ("系统的glibc版本太低", "glibc-too-old"),
+        ("RTX 5090: this torch build has no code for it", "torch-arch-unsupported"),
+    ],
+)
+def test_shipped_pages(knowledge: Knowledge, text: str, rule_id: str) -> None:
+    index = load_pages(knowledge).index
+    assert len(index.pages) == len(knowledge.rules)
+    assert rule_id in {each.rule for each in PageIndex(index).near(text)}
+
+
+def test_what_is_not_recognised_is_told_with_pages(knowledge: Knowledge) -> None:
+    def notes(log: str) -> tuple[str, ...]:
+        reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+        report = explain(reading, knowledge)
+        assert report.findings == ()
+        return report.notes
+
+    near = next(note for note in notes("My flash-attn gives odd numbers.\n") if NEAREST in note)
+    titles = {rule.id: rule.title for rule in knowledge.rules}
+    first = next(rule_id for rule_id in titles if f"({rule_id});" in near)
+    assert f"{titles[first]} ({first});" in near
+    assert notes("Dear all, lunch is at noon.\n") == ()
+
+
+def test_the_question_of_a_page_is_asked_where_it_is_clearly_ahead(knowledge: Knowledge) -> None:
+    first, next_ = Near("driver-too-old", "", 6.0), Near("torch-cpu-only", "", 5.5)
+    assert question_of((first, next_), knowledge) == ""
+    far = (first, Near("torch-cpu-only", "", 2.0))
+    assert question_of(far, knowledge).startswith("Which driver")
+    assert question_of((Near("no-such-rule", "", 6.0), far[1]), knowledge) == ""
+    assert question_of(far[:1], knowledge) == ""
+
+
+def test_the_question_is_told_of_what_complains(knowledge: Knowledge) -> None:
+    def notes(log: str) -> tuple[str, ...]:
+        reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+        return explain(reading, knowledge).notes
+
+    told = notes("The Fabric Manager of my H100 is odd, NVSwitch fails\n")
+    assert any(note.startswith(f"{DECIDES} fabric-manager-missing: Does `sys") for note in told)
+    quiet = notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
+    assert not any(note.startswith(DECIDES) for note in quiet)
+
+
+def test_first_steps_are_those_of_this_text_where_it_complains(knowledge: Knowledge) -> None:
+    def notes(log: str) -> str:
+        reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
+        report = explain(reading, knowledge)
+        assert report.findings == ()
+        return "\n".join(report.notes)
+
+    told = notes("The Fabric Manager of my H100 is odd, NVSwitch fails\n")
+    rule = next(each for each in knowledge.rules if each.id == "fabric-manager-missing")
+    step = told.partition(STEPS)[2].partition("fabric-manager-missing: ")[2]
+    assert step.startswith(tuple(fix.title.partition("[[")[0].strip() for fix in rule.fixes))
+    assert STEPS not in notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
+
+
+def test_each_question_belongs_to_a_rule_and_is_one(knowledge: Knowledge) -> None:
+    ids = {rule.id for rule in knowledge.rules}
+    rows = knowledge.tables[QUESTIONS].rows
+    assert {row["page"] for row in rows} <= ids
+    assert len({row["page"] for row in rows}) == len(rows)

@@ -1,0 +1,83 @@
+"""The same change in the words of each installer, for both kinds of shell."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from fadoctor.repair.plan.written.dialect import Dialect, choose_dialect, command_line
+from tests.unit.judging.engine.builders import environment
+
+PYTHON = "/opt/my envs/bin/python"
+ITEMS = ("torch==2.8.0", "flash-attn @ https://e.org/a%2Bb.whl")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("pip", (PYTHON, "-m", "pip", "install", "--index-url", "https://e.org/x")),
+        ("conda", (PYTHON, "-m", "pip", "install", "--index-url", "https://e.org/x")),
+        ("uv", ("uv", "pip", "install", "--python", PYTHON, "--index-url", "https://e.org/x")),
+        ("uv-project", ("uv", "add", "--index", "https://e.org/x")),
+        ("poetry", ("poetry", "add")),
+        ("pixi", ("pixi", "add", "--pypi")),
+        ("pdm", ("pdm", "add")),
+    ],
+)
+def test_install(name: str, start: tuple[str, ...]) -> None:
+    argv = Dialect(name, PYTHON).install(ITEMS, "https://e.org/x")
+    assert argv == (*start, *ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("name", "argv"),
+    [
+        ("pip", (PYTHON, "-m", "pip", "uninstall", "--yes", "a", "b")),
+        ("uv", ("uv", "pip", "uninstall", "--python", PYTHON, "a", "b")),
+        ("uv-project", ("uv", "remove", "a", "b")),
+        ("poetry", ("poetry", "remove", "a", "b")),
+        ("pixi", ("pixi", "remove", "--pypi", "a", "b")),
+        ("pdm", ("pdm", "remove", "a", "b")),
+    ],
+)
+def test_uninstall(name: str, argv: tuple[str, ...]) -> None:
+    assert Dialect(name, PYTHON).uninstall(("a", "b")) == argv
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made_by", "project", "name"),
+    [
+        ("auto", "venv", "", "pip"),
+        ("auto", "uv", "", "uv"),
+        ("auto", "uv", "uv-project", "uv-project"),
+        ("auto", None, "poetry", "poetry"),
+        ("pip", "uv", "uv-project", "pip"),
+        ("conda", "venv", "", "conda"),
+    ],
+)
+def test_who_is_spoken_to(wanted: str, made_by: str | None, project: str, name: str) -> None:
+    facts = environment({"python.installer": made_by})
+    assert choose_dialect(wanted, facts, project).name == name
+
+
+def test_posix_quoting_survives_a_shell() -> None:
+    argv = (PYTHON, "-m", "pip", "install", "a==1; rm -rf /", "$(x)")
+    assert tuple(shlex.split(command_line(argv, windows=False))) == argv
+
+
+def test_variables_stand_before_a_posix_command() -> None:
+    line = command_line(("pip", "install"), windows=False, env={"MAX_JOBS": "4 4"})
+    assert line == "MAX_JOBS='4 4' pip install"
+
+
+def test_windows_quoting() -> None:
+    line = command_line(("C:\\my env\\python.exe", "install", "a b"), windows=True)
+    assert line == '& "C:\\my env\\python.exe" install "a b"'
+
+
+@pytest.mark.parametrize("name", ["uv-project", "poetry", "pixi", "pdm"])
+def test_a_project_comes_back_by_its_own_files(name: str) -> None:
+    """`uv add huggingface-hub==1.5.0` was printed as the undo: the project refuses that."""
+    assert "restore" in Dialect(name, PYTHON).project_files
+    assert Dialect("uv", PYTHON).project_files == ""
