@@ -107,6 +107,7 @@ packages.hidden_how    | list    | packages    | how these come first: PYTHONPAT
 packages.nvidia        | mapping | packages    | nvidia-* wheels -> version
 packages.unfit_wheels  | mapping | derived     | packages whose wheel, named by its address, is for another platform or Python -> which; Absent of what is installed
 packages.contradicted  | mapping | derived     | packages that files ask for in a way that no release can meet -> how; Absent of what is installed
+packages.channel_python | text   | derived     | the newest Python that PyTorch's conda channel has the torch of the files for; Absent where it has one for theirs
 packages.too_new       | mapping | derived     | packages that come along in a release whose names a pinned one cannot import -> which that is; Absent of what is installed
 packages.too_new_below | text    | derived     | below which releases these have to be: huggingface-hub<0.26.0; Absent where there are none
 packages.too_new_unless | text    | derived     | packages that may keep them older, in a way that no table says; Absent where there are none

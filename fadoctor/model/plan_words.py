@@ -20,6 +20,13 @@ UNDECIDED_NOTE = " could not be decided: `fadoctor check` says why"
 """How the note ends that counts the rules without an answer."""
 
 
+MOST_NOTE = "most rules, "
+"""How that note begins where more than half of all rules have none."""
+
+UNASKED_NOTE = "no installer was asked "
+"""How a note begins that names pins of which no table knows what goes with them."""
+
+
 DOUBT_NOTE = "not decided: "
 """How a note begins on what may be wrong, where no fact tells."""
 
@@ -32,6 +39,16 @@ def has_doubts(plan: Plan) -> bool:
 def leaves_open(plan: Plan) -> bool:
     """Return whether a plan has a note on what an installer decides, and not the files."""
     return any(note.startswith(OPEN_NOTE) for note in plan.notes)
+
+
+def is_mostly_open(plan: Plan) -> bool:
+    """Return whether more than half of all rules have no answer."""
+    return any(note.startswith(MOST_NOTE) for note in plan.notes)
+
+
+def is_unasked(plan: Plan) -> bool:
+    """Return whether a plan has a note on pins that only an installer can hold together."""
+    return any(note.startswith(UNASKED_NOTE) for note in plan.notes)
 
 
 def change_text(change: Change) -> str:

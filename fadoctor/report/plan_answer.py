@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.plan import ActionKind, PlanOutcome
-from fadoctor.model.plan_words import UNDECIDED_NOTE, change_text, has_doubts, leaves_open
+from fadoctor.model.plan_words import (
+    UNDECIDED_NOTE,
+    change_text,
+    has_doubts,
+    is_mostly_open,
+    is_unasked,
+    leaves_open,
+)
 from fadoctor.report.words import counted
 
 if TYPE_CHECKING:
@@ -18,6 +25,8 @@ _VARIABLES = (ActionKind.SET, ActionKind.UNSET)
 _NOTHING = "Nothing to repair"
 _NOTHING_KNOWN = "No known problem needs repair"
 _NOTHING_NAMED = "No known problem needs repair in what the files decide"
+_MOSTLY_OPEN = "No problem was found, and most rules could not be decided"
+_UNASKED = "No problem was found, and no installer was asked"
 _DOUBTED = "Whether something is wrong here could not be decided"
 _HOPELESS = "No known release helps"
 _CLEAN = "Afterwards no problem remains"
@@ -37,6 +46,8 @@ _LISTED: Mapping[str, str] = {
     _CLEAN: f": {_PROVED}",
     _NOT_KNOWN: f": {_PROVED} What could not be proved is listed below.",
     _NOTHING_NAMED: ". The notes below name what an installer decides.",
+    _MOSTLY_OPEN: ". `fadoctor check` says why.",
+    _UNASKED: ". The note below names what only an installer can tell.",
     _DOUBTED: ". The note below says how to find out.",
     _NONE_FOUND: ". What stays open is noted below.",
     _LOSES: f", as listed below. No rule finds an error: {_EACH}",
@@ -74,16 +85,25 @@ def _said(plan: Plan) -> str:
     """Return what the plan comes to, without what is listed."""
     match plan.outcome:
         case PlanOutcome.NOTHING:
-            if has_doubts(plan):
-                return _DOUBTED
-            known = _NOTHING_NAMED if leaves_open(plan) else _NOTHING_KNOWN
-            return known if plan.notes else _NOTHING
+            return _said_of_nothing(plan)
         case PlanOutcome.IMPOSSIBLE:
             return _HOPELESS
         case PlanOutcome.PARTIAL:
             return _said_of_part(plan)
         case PlanOutcome.REPAIRS:
             return _said_of_repair(plan)
+
+
+def _said_of_nothing(plan: Plan) -> str:
+    if has_doubts(plan):
+        return _DOUBTED
+    if is_mostly_open(plan):
+        return _MOSTLY_OPEN
+    if leaves_open(plan):
+        return _NOTHING_NAMED
+    if is_unasked(plan):
+        return _UNASKED
+    return _NOTHING_KNOWN if plan.notes else _NOTHING
 
 
 def _said_of_repair(plan: Plan) -> str:

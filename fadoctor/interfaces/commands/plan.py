@@ -13,7 +13,7 @@ from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.resolution.lines import Lines, Rewrite
     from fadoctor.repair.resolution.rewritten import Rewritten
     from fadoctor.sources.examine.request import Request
+    from fadoctor.sources.manifests.source import Source
 
 
 FRESH = ".venv-fadoctor"
@@ -186,15 +187,25 @@ def _lines_for(
     """Return the lines of a plan: all that it moves, where the fewest would have an error."""
     from fadoctor.repair.resolution.lines import lines_of
 
+    opened = _opener(request)
     as_read, environment = environments
 
     def written(*, whole: bool) -> _Written:
-        lines = lines_of(plan, environment, request.requirements, request.fence, whole=whole)
+        lines = lines_of(plan, environment, request.requirements, opened, whole=whole)
         found = _judged(request, knowledge, as_read, lines, plan) if lines.rewrites else None
         return _Written(lines, found)
 
     few = written(whole=False)
     return few if few.found is None or not few.found.worse else written(whole=True)
+
+
+def _opener(request: Request) -> Callable[[str], Source]:
+    """Return what reads a file as it was examined: within the fence, for the same groups."""
+    from fadoctor.sources.manifests.chosen import choice_of
+    from fadoctor.sources.manifests.source import open_source
+
+    choice = choice_of(request.extras, request.groups)
+    return partial(open_source, choice=choice, fence=request.fence)
 
 
 def _judged(
@@ -206,11 +217,8 @@ def _judged(
 ) -> Rewritten:
     """Judge the files as they would be written, and locks as their tools write them then."""
     from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten
-    from fadoctor.sources.manifests.chosen import choice_of
-    from fadoctor.sources.manifests.source import open_source
 
-    choice = choice_of(request.extras, request.groups)
-    opened = partial(open_source, choice=choice, fence=request.fence)
+    opened = _opener(request)
     moved = {each.distribution: each.after for each in plan.changes}
     is_whole = all(each.diff or each.command for each in lines.edits)
     left = frozenset(plan.proof.errors) if is_whole else None

@@ -149,7 +149,7 @@ class _Planning:
         # what nobody knows to be missing is not repaired unasked: something named may bring it
         self.unsure = frozenset() if question.want else _assumed_ids(found)
         self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
-        self.undecided = len(before.open)
+        self.undecided = before.open
         self.complaints = undecided_complaints(before)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))

@@ -35,7 +35,7 @@ from fadoctor.sources.manifests.source import Source, open_source
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
@@ -77,25 +77,31 @@ def lines_of(
     plan: Plan,
     environment: Environment,
     names: Iterable[str],
-    fence: str = "",
+    opened: Callable[[str], Source] = open_source,
     *,
     whole: bool = False,
 ) -> Lines:
     """Return what to change in the files; what stands in no file is brought by an installer.
 
-    Nothing is read outside of the `fence`, where there is one. `whole`: what the plan moves is
-    named even so, where an installer would bring another release.
+    `opened`: reads a file within the fence that was given, for the groups and extras that were
+    examined. `whole`: what the plan moves is named even so, where an installer would bring
+    another release.
     """
     names = tuple(names)
-    found = _lines_of(plan, environment, names, fence, whole=whole)
+    files = _files(names, opened)
+    found = _lines_of(plan, environment, names, files, whole=whole)
     # where no line says what is moved, what only comes along has to be named
-    return found if found.edits else _lines_of(plan, environment, names, fence, whole=True)
+    return found if found.edits else _lines_of(plan, environment, names, files, whole=True)
 
 
 def _lines_of(
-    plan: Plan, environment: Environment, names: tuple[str, ...], fence: str, *, whole: bool
+    plan: Plan,
+    environment: Environment,
+    names: tuple[str, ...],
+    files: dict[str, _File],
+    *,
+    whole: bool,
 ) -> Lines:
-    files = _files(names, fence)
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
@@ -219,15 +225,15 @@ class _File(msgspec.Struct, frozen=True):
         return self.manifest.is_complete
 
 
-def _files(names: Iterable[str], fence: str) -> dict[str, _File]:
+def _files(names: Iterable[str], opened: Callable[[str], Source]) -> dict[str, _File]:
     """Return the files and what they include, each read again: they are compared when written."""
     found: dict[str, _File] = {}
     for name in names:
-        source = open_source(name, fence=fence)
+        source = opened(name)
         manifest = read_source(source)
         found[source.name] = _File(source, manifest)
         for place in {r.place.file for r in manifest.requirements} - found.keys():
-            found[place] = _File(open_source(place, fence=fence), manifest)
+            found[place] = _File(opened(place), manifest)
     return found
 
 

@@ -63,6 +63,11 @@ _APPLE = compiled(r"\bapple\b")
 _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
 
+# Successfully installed torch-2.6.0 triton-3.2.0: pip itself, in whichever environment
+_BY_PIP = compiled(
+    r"Successfully installed (?:[^\s]{1,80} ){0,300}?torch-(?P<version>\d[\w.+]{1,30})(?=\s|$)"
+)
+
 _COMPANION = compiled(r"nvidia-cuda-(?:runtime|nvrtc|cupti)(?:-cu\d{2})?")
 _AMD_ALONE = "all GPUs that the text names are AMD's"
 _WHEELS_OF_XFORMERS = {
@@ -256,7 +261,8 @@ def _is_of_pypi(
     if isinstance(installer, Known) and str(installer.value).startswith("conda"):
         return False
     asked = {"version": version, "platform": facts.get("host.platform", Unknown("", ""))}
-    is_listed = bool(_cuda_of_companions(facts)) or not _CONDA.search(text)
+    by_pip = any(each["version"] == version.value for each in _BY_PIP.finditer(text))
+    is_listed = by_pip or bool(_cuda_of_companions(facts)) or not _CONDA.search(text)
     return bool(matrix.find("torch-releases", asked).rows) and is_listed
 
 

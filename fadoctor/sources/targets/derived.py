@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _UNFIT = "packages.unfit_wheels"
 _OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT, "packages.contradicted",
+                 "packages.channel_python",
                  "packages.isolated_builds", "packages.isolated_in",
                  "packages.isolated_by_new_pip", "packages.isolated_torch",
                  "packages.unserved", "packages.unlabelled",

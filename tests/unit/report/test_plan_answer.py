@@ -94,6 +94,19 @@ def test_nothing_to_repair_is_hedged_where_something_was_not_seen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("most rules, 400 of 500, could not be decided: `fadoctor check` says why", "most rules"),
+        ("no installer was asked whether a==1 can be had beside the others", "no installer"),
+    ],
+)
+def test_nothing_found_is_no_clean_bill_where_little_was_proved(note: str, said: str) -> None:
+    answer = answer_text(plan(PlanOutcome.NOTHING, notes=(note,)))
+    assert said in answer
+    assert "needs repair" not in answer
+
+
+@pytest.mark.parametrize(
     ("outcome", "note", "said"),
     [
         (PlanOutcome.NOTHING, "an installer decides which torch comes. It is too new", "the files"),

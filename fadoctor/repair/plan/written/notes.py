@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.diagnose import is_without_stack
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Known, fact_text
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES, TORCH
+from fadoctor.model.fact import Known, Unknown, fact_text
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASES, TORCH, package_of
 from fadoctor.model.plan import PlanOutcome
-from fadoctor.model.plan_words import UNDECIDED_NOTE
+from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.repair.plan.written.refusals import instead_notes
+from fadoctor.sources.manifests.installed.combine import exact_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from fadoctor.model.finding import Undecided
     from fadoctor.model.plan import Action, Proof
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.search.solution import Solution
@@ -102,7 +104,10 @@ def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
 
 
 def unseen_notes(
-    problem: Problem, actions: tuple[Action, ...], outcome: PlanOutcome, undecided: int
+    problem: Problem,
+    actions: tuple[Action, ...],
+    outcome: PlanOutcome,
+    undecided: Sequence[Undecided],
 ) -> Iterable[str]:
     """Say what was not seen where little is to be done: it may be why."""
     if outcome is PlanOutcome.REPAIRS or any(action.is_step for action in actions):
@@ -112,6 +117,40 @@ def unseen_notes(
             "none of the packages that fadoctor checks is installed here: "
             "`--want flash-attn` plans what to install"
         )
-    if undecided:
-        rules = "1 rule" if undecided == 1 else f"{undecided} rules"
+    if outcome is PlanOutcome.NOTHING and (pins := _unproved_pins(problem)):
+        shown = ", ".join(pins[:_SHOWN_PINS]) + (" and more" if len(pins) > _SHOWN_PINS else "")
+        yield f"{UNASKED_NOTE}whether {shown} can be had beside the others: --resolve asks one"
+    torch = problem.environment.fact(_TORCH)
+    if outcome is PlanOutcome.NOTHING and isinstance(torch, Unknown) and not torch.among:
+        yield (
+            f"{DOUBT_NOTE}which torch is here is unknown ({torch.reason}). "
+            "`fadoctor facts` in that environment tells it"
+        )
+    every = len(problem.session.knowledge.rules)
+    count, without = len(undecided), len({each.rule_id for each in undecided})
+    if without * 2 > every:
+        yield f"{MOST_NOTE}{without} of {every},{UNDECIDED_NOTE}"
+    elif count:
+        rules = "1 rule" if count == 1 else f"{count} rules"
         yield f"{rules}{UNDECIDED_NOTE}"
+
+
+def _unproved_pins(problem: Problem) -> list[str]:
+    """Return pins of files beside open ranges, of packages whose relations no table holds.
+
+    An installer chooses for a range a release that goes with the pins, or refuses the list.
+    """
+    environment = problem.environment
+    if isinstance(environment.fact(_RESOLVED), Known):
+        return []
+    asked = environment.asked
+    is_open = any(
+        package_of(name, "") in RELEASES and not exact_version(text) for name, text in asked.items()
+    )
+    pins = (name for name, text in asked.items() if exact_version(text))
+    return [f"{name}{asked[name]}" for name in pins if is_open and not package_of(name, "")]
+
+
+_TORCH = "torch.version"
+_RESOLVED = "packages.resolved"
+_SHOWN_PINS = 3

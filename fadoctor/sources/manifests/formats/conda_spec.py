@@ -11,10 +11,14 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.packages import BESIDE_TORCH, NUMPY, TORCH
 from fadoctor.sources.manifests.formats.conda_build import conda_cuda
 from fadoctor.sources.manifests.formats.version_ranges import conda_range
+from fadoctor.sources.manifests.installed.combine import exact_version
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.draft import Draft
 
@@ -156,8 +160,22 @@ def bound_by_cuda(draft: Draft, names: CondaNames) -> None:
     if not torches:
         return
     for index, each in enumerate(draft.requirements):
-        if each.name == TORCH and not each.specifier and _OWN_CHANNEL.search(each.index):
-            draft.requirements[index] = msgspec.structs.replace(each, specifier=torches)
+        is_open = each.name == TORCH and not exact_version(each.specifier)
+        both = ",".join(filter(None, (each.specifier, torches)))
+        if is_open and _OWN_CHANNEL.search(each.index) and not is_impossible((both,)):
+            draft.requirements[index] = msgspec.structs.replace(each, specifier=both)
 
 
+def only_of_pytorch(draft: Draft, channels: Iterable[str]) -> None:
+    """Say of the torch of PyTorch's own channel that no other channel of the file has one."""
+    if all(channel in _NO_OTHER_TORCH or _OWN_CHANNEL.search(channel) for channel in channels):
+        draft.requirements = [
+            msgspec.structs.replace(each, is_only_index=True)
+            if each.name == TORCH and each.manager == "conda" and _OWN_CHANNEL.search(each.index)
+            else each
+            for each in draft.requirements
+        ]
+
+
+_NO_OTHER_TORCH = ("nvidia", "nodefaults")
 _OWN_CHANNEL = re.compile(r"(?:^|/)pytorch/?$")

@@ -14,6 +14,7 @@ from fadoctor.sources.manifests.formats.conda_spec import (
     CondaNames,
     add_spec,
     bound_by_cuda,
+    only_of_pytorch,
     parse_spec,
 )
 from fadoctor.sources.manifests.installed.isolated import marked_by_new
@@ -67,6 +68,7 @@ def read(source: Source) -> Manifest:
     for name, node in tree.table(tree.root, "variables").items():
         draft.variables[name] = Setting(tree.text(node), tree.place(node))
     bound_by_cuda(draft, names)
+    only_of_pytorch(draft, channels)
     draft.requirements = _on_top(draft)
     return draft.manifest()
 

@@ -13,7 +13,7 @@ from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text, printable
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
 
 if TYPE_CHECKING:
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
 
 CONTRADICTED = "packages.contradicted"
+CHANNEL_PYTHON = "packages.channel_python"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"
 _PYTHONS = "release-pythons"
+_CONDA_PYTHONS = "conda-torch-pythons"
 _OPEN = Unknown("not told", SOURCE)
 
 _End = tuple["Version", bool]
@@ -45,6 +47,8 @@ def contradicted_facts(
 
     `refused`: what single commands of theirs ask for so.
     """
+    pythons = _pythons_of_channel(combined, facts, matrix)
+    newest = _newest_python(pythons[-1]) if pythons else ""
     told = {
         **refused,
         **_with_nothing_to_come(combined, facts, matrix),
@@ -54,8 +58,13 @@ def contradicted_facts(
         **_not_to_be_had(combined, facts, matrix),
         **combined.contradicted,
     }
+    if newest:
+        asked = combined.packages[TORCH].source
+        there = f"channel pytorch has it for Python {pythons[-1]}"
+        told[TORCH] = f"{asked}: {there}, and Python {_minor(facts)} is asked for"
     found = {name: f"({printable(text, 400)})" for name, text in told.items()}
-    return {CONTRADICTED: Known(found, SOURCE)}
+    python = Known(newest, SOURCE) if newest else Absent(SOURCE)
+    return {CONTRADICTED: Known(found, SOURCE), CHANNEL_PYTHON: python}
 
 
 def _minor(facts: Mapping[str, Fact]) -> str:
@@ -104,6 +113,30 @@ def _ranges_for_another_python(
         if pythons and all(is_impossible((f"=={minor}.*", each)) for each in pythons):
             found[name] = f"{planned.specifier} needs Python {pythons[0]}, and this one is {minor}"
     return found
+
+
+def _pythons_of_channel(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> tuple[str, ...]:
+    """Return for which Pythons PyTorch's channel has a torch, where it alone is asked in vain."""
+    planned, minor = combined.packages.get(TORCH), _minor(facts)
+    if planned is None or not (minor and planned.manager == "conda" and planned.is_only_index):
+        return ()
+    said = f"=={planned.version}" if planned.version else planned.specifier
+    pythons = tuple(
+        str(row["python"])
+        for row in matrix.tables[_CONDA_PYTHONS].rows
+        if not is_impossible((said, str(row["torch"])))
+    )
+    is_vain = all(is_impossible((f"=={minor}.*", each)) for each in pythons)
+    return pythons if said and is_vain and not planned.open else ()
+
+
+def _newest_python(pythons: str) -> str:
+    """Return the newest Python below the end of a range: 3.11 of ``>=3.8,<3.12``."""
+    ends = (c.version for c in _clauses(pythons) if c.operator == "<")
+    major, _, minor = next(ends, "").partition(".")
+    return f"{major}.{int(minor) - 1}" if minor.isdigit() else ""
 
 
 def _has_begin(specifier: str) -> bool:

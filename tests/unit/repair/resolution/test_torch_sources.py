@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,9 @@ from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Fact, Known
 from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
-from fadoctor.sources.manifests.read import read_manifest
+from fadoctor.sources.manifests.chosen import ManifestRequest
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.source import open_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,18 +46,20 @@ def written(
     name: str = "pyproject.toml",
     facts: dict[str, Fact] | None = None,
     whole: bool = False,
+    choice: ManifestRequest | None = None,
 ) -> Lines:
     """Return what becomes of a project whose lines are all found by its reader."""
     file = tmp_path / name
     file.write_text(text)
-    read = read_manifest(str(file))
+    read = read_source(open_source(str(file), choice))
     places: dict[str, tuple[Place, ...]] = {}
     for each in read.requirements:
         places[f"{each.name}.version"] = (each.place,)
     target = Target("manifest", "x", "y")
     environment = Environment("0", target, LINUX | (facts or {}), places=places)
     plan = Plan(PlanOutcome.REPAIRS, target, "pip", (action,))
-    return lines_of(plan, environment, [str(file)], whole=whole)
+    opened = partial(open_source, choice=choice)
+    return lines_of(plan, environment, [str(file)], opened, whole=whole)
 
 
 def uv_sources(text: str) -> tuple[dict[str, object], dict[str, str]]:
@@ -80,6 +85,23 @@ def test_an_index_of_another_build_gets_its_address_and_its_name(tmp_path: Path)
     assert indexes == {"t-cu128": WHL + "cu128"}
     assert '"torch~=2.8.0",' in found.rewrites[0].text
     assert [each.text for each in found.edits] == [""]
+
+
+def test_the_sources_of_a_group_that_was_asked_for_move_with_its_index(tmp_path: Path) -> None:
+    """Regression: an index was added, and the sources went on naming the old one."""
+    text = (
+        '[project]\nname = "a"\nversion = "1"\n'
+        '[dependency-groups]\ntrain = [\n    "torch>=2.5.1",\n]\n'
+        "[tool.uv.sources]\n"
+        'torch = [{ index = "old-cu118", marker = "sys_platform == \'linux\'" }]\n'
+        + INDEX.format("old-cu118", "cu118")
+    )
+    step = install(WHL + "cu124", "torch==2.5.1+cu124")
+    found = written(tmp_path, text, step, choice=ManifestRequest(groups=("train",)))
+    sources, indexes = uv_sources(found.rewrites[0].text)
+    marker = "sys_platform == 'linux'"
+    assert sources == {"torch": [{"index": "old-cu124", "marker": marker}]}
+    assert indexes == {"old-cu124": WHL + "cu124"}
 
 
 def test_a_build_for_the_cpu_stays_for_the_others(tmp_path: Path) -> None:

@@ -297,3 +297,22 @@ def test_an_assumed_python_says_whether_xformers_has_its_kernels(
     found = read_text(text, "env.txt", shipped(), machine=machine)
     assert isinstance(found.fact("xformers.extension"), Known) is is_there
     assert isinstance(found.fact("xformers.direct_url"), Absent) is is_there
+
+
+@pytest.mark.parametrize(
+    ("before", "build"),
+    [
+        ("Successfully installed sympy-1.14.0 torch-2.9.0 vllm-0.11.2", "pypi"),
+        ("Successfully installed torch-2.8.0", None),
+        ("Successfully installed torch-2.9.0+cu130", None),
+        ("Collecting torch-2.9.0", None),
+    ],
+)
+def test_what_pip_says_it_installed_is_pypis_in_a_conda_environment(
+    before: str, build: str | None
+) -> None:
+    """Regression: a path below miniconda left the build open, and nothing was repaired."""
+    listed = "pip freeze\nnumpy==2.2.6\ntorch==2.9.0\ntriton==3.5.0\nvllm==0.11.2\n"
+    text = f"$ which pip\n/home/me/miniconda3/bin/pip\n{before}\n\n{listed}"
+    found = read_environment(text.encode()).fact("torch.build")
+    assert getattr(found, "value", None) == build

@@ -92,3 +92,39 @@ def test_the_channel_bounds_torch_by_its_cuda(channels: str, torch: str, bound: 
 def test_an_epoch_is_passed_over() -> None:
     text = "dependencies:\n  - x264=1!161.3030=h7f98852_1\n  - pytorch=2.1.2\n"
     assert wanted(read(given(text, "environment.yml")))["torch"] == "==2.1.2"
+
+
+def channels(*names: str, torch: str, python: str = "3.12") -> str:
+    listed = "".join(f"  - {name}\n" for name in names)
+    return (
+        f"channels:\n{listed}dependencies:\n  - python={python}\n  - {torch}\n"
+        "  - pytorch-cuda=11.8\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "is_alone"),
+    [
+        (("pytorch", "nvidia"), True),
+        (("https://conda.anaconda.org/pytorch", "nodefaults"), True),
+        (("pytorch", "nvidia", "conda-forge"), False),
+        (("conda-forge",), False),
+    ],
+)
+def test_torch_of_one_channel_has_no_other(names: tuple[str, ...], *, is_alone: bool) -> None:
+    found = by_name(read(given(channels(*names, torch="pytorch=2.1.0"))))
+    assert found["torch"].is_only_index is is_alone
+
+
+@pytest.mark.parametrize(
+    ("torch", "specifier"),
+    [
+        ("pytorch", ">=2.0.0,<=2.5.1"),
+        ("pytorch>=2.1", ">=2.1,>=2.0.0,<=2.5.1"),
+        ("pytorch=2.3.1", "==2.3.1"),
+        ("pytorch>=2.6", ">=2.6"),  # another channel may have it
+    ],
+)
+def test_a_range_ends_where_the_channel_does(torch: str, specifier: str) -> None:
+    found = by_name(read(given(channels("pytorch", "nvidia", torch=torch))))
+    assert found["torch"].specifier == specifier

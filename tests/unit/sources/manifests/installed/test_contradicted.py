@@ -314,3 +314,23 @@ def test_nothing_to_come_for_a_python_is_told(
     """Regression: fix wrote lists that uv refuses as triton, or transformers 5, has no file."""
     found = planned(tmp_path, lines, host__platform=platform, python__version=python)
     assert value(found, CONTRADICTED) == said
+
+
+@pytest.mark.parametrize(
+    ("channel", "torch", "python", "newest"),
+    [
+        ("nvidia", "pytorch==2.1.0", "3.12", "3.11"),
+        ("nvidia", "pytorch>=2.3,<2.5", "3.13", "3.12"),
+        ("nvidia", "pytorch==2.1.0", "3.11", None),
+        ("nvidia", "pytorch>=2.1", "3.12", None),
+        ("nvidia", "pytorch", "3.13", None),
+        ("conda-forge", "pytorch==2.1.0", "3.12", None),
+    ],
+)
+def test_the_channel_of_torch_has_each_release_for_some_pythons(
+    tmp_path: Path, channel: str, torch: str, python: str, newest: str | None
+) -> None:
+    text = f"channels: [pytorch, {channel}]\ndependencies:\n  - python={python}\n  - {torch}\n"
+    environment = of_file(tmp_path, "environment.yml", text)
+    assert value(environment, "packages.channel_python") == newest
+    assert bool(contradicted(environment)) is (newest is not None)
