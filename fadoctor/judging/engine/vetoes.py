@@ -11,12 +11,29 @@ if TYPE_CHECKING:
 NEAR = 20
 """Lines around a match in which another program may speak."""
 
+_A_LINE = 300
+"""Longest line that says of one program where it is, in characters."""
+
 GOES_ON = 2
 """Lines below a match that may say how the program goes on."""
 
 # ggml_cuda_init: | llama.cpp/src/x.cu | [ollama] | ollama-1 | 2024 ollama[12]: | File "...ollama/x"
 _BEFORE = re.compile(r"[\w/\\\[]")
 _BEHIND = re.compile(r"[\w/\\\]]|:(?!\s)|-\d|\.\w")
+
+# The last frame of a traceback, and its line of code: File "/v/cupy/__init__.py:17", line 4, in f
+_FRAME = re.compile(r"[ \t>]{0,8}File [^\n]{3,400}(?:\n(?!\s{0,8}File )[^\n]{0,400}){0,12}\Z")
+
+# What is there, and does nothing: cupy==13.6.0 | cupy 13.6.0 | cupy is installed, too
+_LISTED = re.compile(
+    r"[\w-]{0,24}(?:==|[ \t|]{1,40}v?)\d[\w.+]{1,30}[ \t|]{0,40}(?=\n|$|pypi|py\w)"
+)
+_BESIDE = re.compile(
+    r"(?i)\b(?:is|are) (?:also |both )?installed\b|\balso (?:have|use|run)\b"
+    r"|\b(?:too|as well|elsewhere)\b\W{0,3}$"
+    r"|\bother (?:machine|computer|pc|environment|program)"
+    r"|\b(?:another|different) (?:machine|computer|pc|environment)\b"
+)
 
 # What shows that Python code of the field is at work.
 _OURS = re.compile(
@@ -33,9 +50,11 @@ def is_of_others(pattern: re.Pattern[str], text: str, found: re.Match[str], reac
     if pattern.search(text, start, end):
         return True
     first, last = max(0, found.start() - reach), found.end() + reach
-    named = list(_named(pattern, text, first, last))
+    named = [each for each in _named(pattern, text, first, last) if not _is_beside(text, each)]
     if not named:
         return False
+    if frame := _FRAME.search(text, first, max(first, found.start())):
+        return pattern.search(frame[0]) is not None
     start, end = lines_around(text, found, NEAR, reach)
     if any(start <= each.start() < end and _speaks(text, each) for each in named):
         return True
@@ -47,6 +66,16 @@ def _named(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterato
         if number == NEAR:
             return
         yield each
+
+
+def _is_beside(text: str, named: re.Match[str]) -> bool:
+    """Return whether a name is only told to be there: in a list, or as what works elsewhere."""
+    start = text.rfind("\n", 0, named.start()) + 1
+    end = text.find("\n", named.end())
+    line = text[start : end if end >= 0 else len(text)]
+    if not text[start : named.start()].strip(" \t|*-") and _LISTED.match(text, named.end()):
+        return True
+    return len(line) < _A_LINE and _BESIDE.search(line) is not None
 
 
 def _speaks(text: str, named: re.Match[str]) -> bool:

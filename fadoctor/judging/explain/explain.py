@@ -224,7 +224,10 @@ def _worded(causes: Iterable[Cause]) -> tuple[str, ...]:
 
 def _nearest(lines: tuple[Line, ...], around: Surroundings, knowledge: Knowledge) -> list[str]:
     # Late: most texts are recognised.
-    from fadoctor.judging.explain.recognise.nearest import notes_near  # noqa: PLC0415
+    from fadoctor.judging.explain.recognise.nearest import (  # noqa: PLC0415
+        harmless_title,
+        notes_near,
+    )
     from fadoctor.judging.explain.recognise.pages import load_pages  # noqa: PLC0415
 
     texts = tuple(line.text for line in lines)
@@ -232,7 +235,7 @@ def _nearest(lines: tuple[Line, ...], around: Surroundings, knowledge: Knowledge
 
     def step_of(rule_id: str) -> str:
         scope = scope_of(line_cause(rules[rule_id], "", lines[-1]), around)
-        return next((fix.title for fix in possible_fixes(scope, texts)), "")
+        return next((harmless_title(fix) for fix in possible_fixes(scope, texts)), "")
 
     return notes_near(texts, load_pages(knowledge).index, knowledge, step_of)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.explain.recognise.page_words import places, rarity, terms
+from fadoctor.model.fix import StepKind
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fadoctor.judging.explain.recognise.page_words import PageWords
+    from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge
 
 NEAREST = "The nearest pages of rules, which may be about something else:"
@@ -44,6 +46,14 @@ _COMPLAINS = compiled(
     r"(?i)error|exception|fail|cannot|can.?t\b|\bnot\b|unable|unsupported|fatal|missing|crash"
     r"|\u65e0\u6cd5|\u4e0d|\u6ca1|\u62a5\u9519|\u9519\u8bef|\u30a8\u30e9\u30fc|\u306a\u3044"
     r"|\b\u043d\u0435\b|\uc624\ub958"
+)
+
+
+_CHANGING = (StepKind.INSTALL, StepKind.UNINSTALL)
+# pip install x | sudo apt remove y | --force-reinstall | rm -rf | Remove-Item | cmake --build
+_CHANGES = compiled(
+    r"(?i)\b(?:re-?|un)?instal|\bupgrad|\bupdat|\bremov|\bdelet|\bdowngrad|\breplac|\bpurge|\brm -"
+    r"|\bdel /|\bwipe|\boverwrit|\bcompil|\bbuild\b|\bpull\b|\brename|\blink\b|\bln -|\bmv |\bpin\b"
 )
 
 
@@ -82,6 +92,17 @@ def notes_near(
     if question := question_of(near, knowledge):
         notes.append(f"{DECIDES} {near[0].rule}: {question}")
     return notes
+
+
+def harmless_title(fix: Fix) -> str:
+    """Return the title of a fix that changes no package, file or driver; "" for another.
+
+    The page may be about something else: then a package that is installed or removed does harm.
+    """
+    if fix.side_effects or any(step.kind in _CHANGING for step in fix.steps):
+        return ""
+    said = (fix.title, *(step.text for step in fix.steps))
+    return "" if any(_CHANGES.search(each) for each in said) else fix.title
 
 
 def complains(lines: Sequence[str]) -> bool:

@@ -33,6 +33,11 @@ _PIP = compiled(
     r" ?(?P<range>[=<>~!][=<>~!\w.,* +]{1,60}?)?;?"
     r"(?: \(from (?!versions)[^\n]{1,160}\))? {0,2}(?:\(from versions:? (?P<seen>[^)\n]{1,1900})|$)"
 )
+# Poetry: Unable to find installation candidates for torch (1.13.1)
+_LOCKED = compiled(
+    r"nable to find installation candidates for"
+    r" (?P<name>[A-Za-z][\w.-]{1,40}?) ?\((?P<release>\d[\w.+]{1,30})\)"
+)
 # No matching distribution found for torch==1.13.1
 _LAST = compiled(
     r"(?:No matching distribution found for|[Bb]ecause(?: there is no version of)?)"
@@ -111,6 +116,10 @@ def _requirements(lines: Iterable[str]) -> Iterator[Sought]:
                 alone.append(asked)
             else:
                 yield asked
+        alone += [
+            Sought(found["name"].lower().replace("_", "-"), f"=={found['release']}", None)
+            for found in _LOCKED.finditer(line)
+        ]
         alone += [
             Sought(found["name"].lower().replace("_", "-"), found["range"], None)
             for found in _LAST.finditer(line)

@@ -48,7 +48,7 @@ GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
 BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 """Ideas of a question or a wish before anything ran, and of what a person did and saw."""
 
-SUCCESS, OTHERWISE = "success-told", "otherwise-told"
+SUCCESS, OTHERWISE, CONDITION = "success-told", "otherwise-told", "condition-of-a-question"
 """Ideas of what works as it should, and of what would happen if a step were left out."""
 
 LINES_LIMIT = 120
@@ -133,7 +133,9 @@ class _Text:
         self._lines, self._reported = kept, reported
         self._pattern = ideas_of(knowledge).small
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
-        self._whole = plain(whole)
+        # If it is not supported yet, is there another way? Nothing fails there.
+        self._supposed = self._pattern(CONDITION)
+        self._whole = self._supposed.sub(" ", plain(whole))
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -171,7 +173,7 @@ class _Text:
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
-            read = ((line, plain(text)) for line, text in found)
+            read = ((line, self._supposed.sub(" ", plain(text))) for line, text in found)
             would = self._pattern(OTHERWISE)
             self._sentences[others] = tuple(each for each in read if not would.search(each[1]))
         if (idea, others) not in self._places:

@@ -31,6 +31,11 @@ def at(text: str) -> re.Match[str]:
         (f"ollama-1  | up\n{ERROR}\nimport torch", True),
         (f"/opt/ollama/bin/x{FAR}{ERROR}\nimport torch", False),
         (f"Ollama says on my computer:\n{ERROR}", True),  # no other program is named
+        (f"ollama==0.4.1\n{ERROR}", False),
+        (f"ollama is installed, too.\n{ERROR}", False),
+        (f"ggml runs on another machine.\n{ERROR}", False),
+        (f'  File "/v/ollama/x.py"\n  File "/v/torch/x.py", line 2\n    init()\n{ERROR}', False),
+        (f'  File "/v/torch/x.py"\n  File "/v/ollama/x.py", line 2\n    init()\n{ERROR}', True),
         (ERROR, False),
     ],
 )

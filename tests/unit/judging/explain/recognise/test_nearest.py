@@ -16,10 +16,12 @@ from fadoctor.judging.explain.recognise.nearest import (
     Near,
     PageIndex,
     asked_by,
+    harmless_title,
     question_of,
 )
 from fadoctor.judging.explain.recognise.page_words import Page, packed, vectors
 from fadoctor.judging.explain.recognise.pages import load_pages
+from fadoctor.model.fix import Fix, Step, StepKind
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
@@ -95,7 +97,7 @@ def test_the_question_is_told_of_what_complains(knowledge: Knowledge) -> None:
     assert not any(note.startswith(DECIDES) for note in quiet)
 
 
-def test_first_steps_are_those_of_this_text_where_it_complains(knowledge: Knowledge) -> None:
+def test_first_steps_that_change_a_machine_are_not_told(knowledge: Knowledge) -> None:
     def notes(log: str) -> str:
         reading = read_log(io.BytesIO(log.encode()), "a.log", knowledge)
         report = explain(reading, knowledge)
@@ -103,10 +105,25 @@ def test_first_steps_are_those_of_this_text_where_it_complains(knowledge: Knowle
         return "\n".join(report.notes)
 
     told = notes("The Fabric Manager of my H100 is odd, NVSwitch fails\n")
-    rule = next(each for each in knowledge.rules if each.id == "fabric-manager-missing")
-    step = told.partition(STEPS)[2].partition("fabric-manager-missing: ")[2]
-    assert step.startswith(tuple(fix.title.partition("[[")[0].strip() for fix in rule.fixes))
+    assert "fabric-manager-missing" in told.partition(STEPS)[0]
+    assert "fabric-manager-missing: " not in told.partition(STEPS)[2]
     assert STEPS not in notes("What is the Fabric Manager of an H100 with NVSwitch for?\n")
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (Step(StepKind.ADVICE, "Write num_workers=0."), True),
+        (Step(StepKind.SET, "A=1", ("A=1",)), True),
+        (Step(StepKind.INSTALL, "x", ("x",)), False),
+        (Step(StepKind.ADVICE, "Run pip install x."), False),
+        (Step(StepKind.SYSTEM, "sudo rm -rf /opt/x"), False),
+    ],
+)
+def test_what_changes_a_machine_is_no_first_step(step: Step, *, told: bool) -> None:
+    fix = Fix("a", "Use fewer workers", steps=(step,))
+    assert harmless_title(fix) == ("Use fewer workers" if told else "")
+    assert harmless_title(Fix("a", "Use it", steps=(step,), side_effects="It is slow.")) == ""
 
 
 def test_each_question_belongs_to_a_rule_and_is_one(knowledge: Knowledge) -> None:

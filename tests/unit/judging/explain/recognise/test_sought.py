@@ -47,6 +47,22 @@ def test_a_python_with_the_files(knowledge: Knowledge, line: str, told: str) -> 
     assert found(knowledge, f"Could not find a version that satisfies the {line}") == told
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  Unable to find installation candidates for torch (1.13.1)",
+        "    | Unable to find installation candidates for torch (1.13.1+cu117)",
+    ],
+)
+def test_installers_beside_pip(knowledge: Knowledge, line: str) -> None:
+    assert found(knowledge, "on Python 3.11", line) == "torch 1.13.1 3.10 - -"
+
+
+def test_a_release_that_no_index_has_is_not_a_matter_of_python(knowledge: Knowledge) -> None:
+    line = "Because acme depends on torch (1.13.1) which doesn't match any versions, it failed."
+    assert found(knowledge, line) == "- - - -"
+
+
 def test_a_python_that_is_named_is_not_chosen(knowledge: Knowledge) -> None:
     last = "ERROR: No matching distribution found for torch==2.0.1"
     assert found(knowledge, "with Python 3.11 and 3.12 it fails", last) == "torch 2.0.1 3.10 - -"
