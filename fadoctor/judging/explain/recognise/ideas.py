@@ -38,7 +38,17 @@ class Ideas:
         """Read the table."""
         rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
         self._words = {as_words(row["name"]): as_words(row["pattern"]) for row in rows}
+        self._kinds = {as_words(row["name"]): as_words(row.get("names")) for row in rows}
         self._small: dict[str, re.Pattern[str]] = {}
+
+    def kind(self, idea: str) -> str:
+        """Return the kind of context that all of `idea|another` name; empty where they do not."""
+        kinds = {self._kinds.get(each, "") for each in idea.split("|")}
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    def of_kind(self, kind: str) -> tuple[str, ...]:
+        """Return the ideas that name one kind of context."""
+        return tuple(name for name, named in self._kinds.items() if named == kind)
 
     def small(self, idea: str) -> re.Pattern[str]:
         """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them.

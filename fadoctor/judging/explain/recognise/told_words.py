@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.explain.named_packages import packages_at_work
+from fadoctor.judging.explain.recognise.contexts import names_one, told_apart
 from fadoctor.judging.explain.recognise.contrasts import worse_line
 from fadoctor.judging.explain.recognise.ideas import BETWEEN, as_words, ideas_of, plain
 from fadoctor.judging.explain.recognise.line_cause import line_cause
@@ -44,6 +45,9 @@ FAILURE = "failure-told"
 
 GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
 """The same of a row about a GPU out of reach."""
+
+COMPLAINT = f"{GPU_FAILURE}|trouble-in-words"
+"""What is told in a sentence that names its trouble, and not what it is about."""
 
 BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 """Ideas of a question or a wish before anything ran, and of what a person did and saw."""
@@ -114,6 +118,9 @@ class _Row(msgspec.Struct, frozen=True):
     partly: bool
     """Whether they run on some of these GPUs, and not on the others."""
 
+    apart: tuple[str, ...] = ()
+    """All ideas of a row whose trouble is told in another sentence than what it is about."""
+
 
 class _Text:
     """A text as sentences in small letters, and which ideas stand in them.
@@ -135,7 +142,7 @@ class _Text:
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
         # If it is not supported yet, is there another way? Nothing fails there.
         self._supposed = self._pattern(CONDITION)
-        self._whole = self._supposed.sub(" ", plain(whole))
+        self.whole = self._supposed.sub(" ", plain(whole))
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
         self._places: dict[tuple[str, bool], frozenset[int]] = {}
@@ -143,7 +150,7 @@ class _Text:
     def holds(self, idea: str) -> bool:
         """Return whether an idea stands anywhere."""
         if idea not in self._held:
-            self._held[idea] = self._pattern(idea).search(self._whole) is not None
+            self._held[idea] = self._pattern(idea).search(self.whole) is not None
         return self._held[idea]
 
     def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
@@ -209,6 +216,8 @@ def told_cause(
     for row in kept_with(knowledge, "told rows", _rows):
         if row.rule not in rules or not _fits(row, capabilities):
             continue
+        if row.apart and (beside_notes or beside_guesses):
+            continue
         if (beside_notes and not row.reach) or (is_of_others and not row.others):
             continue
         if beside_guesses and not any(BETWEEN in each for each in row.says):
@@ -217,7 +226,7 @@ def told_cause(
             continue
         line = _line_told(row, text, lines, facts, knowledge)
         is_question = row.asks and not text.holds(GPU_FAILURE if row.reach else FAILURE)
-        if line is not None and not (beside_notes and is_question):
+        if line is not None and not (is_question and (beside_notes or row.apart)):
             severity = Severity.NOTE if is_question else _severity(row.weighs)
             named = text.named_in(line, row.says)
             return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
@@ -230,6 +239,8 @@ def _line_told(
     """Return the line in which a row is told; None where it is not."""
     line = text.sentence_with(row.says, others=row.others)
     if line is None or not all(map(text.holds, row.beside)) or any(map(text.holds, row.unless)):
+        return None
+    if row.apart and not names_one(text.whole, row.apart, lines, facts, knowledge):
         return None
     is_far = not row.reach or _is_out_of_reach(row, lines, facts, text, knowledge)
     return line if is_far else None
@@ -340,7 +351,19 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
 
 
 def _rows(knowledge: Knowledge) -> tuple[_Row, ...]:
-    return tuple(map(_row, knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ()))
+    """Return the rows, and behind them those whose trouble may be told apart from its context."""
+    rows = tuple(map(_row, knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ()))
+    return (*rows, *(apart for row in rows if (apart := _apart(row, knowledge))))
+
+
+def _apart(row: _Row, knowledge: Knowledge) -> _Row | None:
+    trouble = told_apart(row.says, ideas_of(knowledge))
+    if not trouble:
+        return None
+    beside = (*row.beside, *(each for each in row.says if each not in trouble))
+    return msgspec.structs.replace(
+        row, says=(*trouble, COMPLAINT), beside=beside, apart=(*row.says, *row.beside)
+    )
 
 
 def _row(row: Row) -> _Row:
