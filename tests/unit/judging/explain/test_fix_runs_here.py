@@ -76,7 +76,6 @@ def test_the_first_fix_runs_in_the_state_of_its_text(
 
 
 OLD_BITSANDBYTES = (
-    "ImportError: Using `bitsandbytes` 8-bit quantization requires Accelerate",
     "Error no kernel image is available for execution on the device at line 1 in csrc\\ops.cu",
     "ModuleNotFoundError: No module named 'bitsandbytes'",
     "CUDA Setup failed despite GPU being available. bitsandbytes\\cuda_setup\\main.py",

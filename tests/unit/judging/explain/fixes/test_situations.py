@@ -23,6 +23,7 @@ LINES = {
     "on-a-cluster": "#SBATCH --gres=gpu:1",
     "in-jetson": "This is a Jetson Orin Nano",
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
+    "own-build-of-torch": "torch 2.6.0a0+git1234abc is what I compiled",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "frozen-program": r"torch\cuda\__init__.py:215: UserWarning: no code for this card",
