@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Table
 
 TABLE = "situations"
+PARTS = "situation-parts"
 
 LINES = 800
 """Lines at the beginning and at the end of a log that are searched."""
@@ -60,6 +61,7 @@ _EXPORT = "export "
 _RUN = "Run it where"
 _BY_CONDA = compiled(r"\b(?:conda|mamba) install\b")
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
+_SENTENCE = compiled(r"(?<=[\w)`\"'][.!?]) {1,2}(?=\S)")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 
 
@@ -88,11 +90,55 @@ class Situation(msgspec.Struct, frozen=True):
     """The word that sets a variable here, where that is not the shell's."""
     silent: bool = False
     """Whether what pip asks is not answered here."""
+    shared: tuple[str, ...] = ()
+    """The words of a fix for this place and others at once, such as a marker of systems."""
+    leads: bool = False
+    """Whether `never` counts in each sentence, and `instead` comes first."""
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is impossible here, or the fix is one for this place."""
+        if self.leads:
+            return self._is_done_here(fix)
         text = _text(fix)
         return self.owns(fix) or not any(stands(word, text) for word in self.never)
+
+    def _is_done_here(self, fix: Fix) -> bool:
+        """Return whether commands, title and the sentence that begins are none of other places."""
+        whole = _text(fix)
+        if any(stands(word, whole) for word in self.shared):
+            return True
+        runs = [step for step in fix.steps if step.kind is not StepKind.ADVICE]
+        texts = [text for step in runs for text in (step.text, step.index, *step.items)]
+        if any(stands(word, text) for text in texts for word in self.never):
+            return False
+        says = [step.text for step in fix.steps if step.kind is StepKind.ADVICE]
+        if any(map(self.names, (fix.title, *(_SENTENCE.split(text)[0] for text in says[:1])))):
+            return True
+        all_of_it = fix.id == QUESTION
+        begins = says if all_of_it else [_SENTENCE.split(text)[0] for text in says[: not runs]]
+        return not any(map(self.forbids, (fix.title, *begins)))
+
+    def names(self, text: str) -> bool:
+        """Return whether words are about this place."""
+        return any(stands(word, text) for word in self.own)
+
+    def forbids(self, sentence: str) -> bool:
+        """Return whether a sentence is about what this place lacks."""
+        return not self.names(sentence) and any(stands(word, sentence) for word in self.never)
+
+    def cut(self, fix: Fix) -> Fix:
+        """Return a fix without the sentences that are about other places, where this one leads."""
+        if not self.leads or self.names(fix.title):
+            return fix
+        steps = [self._cut_step(step) for step in fix.steps]
+        kept = tuple(step for step in steps if step.text)
+        return fix if kept == fix.steps else msgspec.structs.replace(fix, steps=kept)
+
+    def _cut_step(self, step: Step) -> Step:
+        if step.kind is not StepKind.ADVICE or not self.forbids(step.text):
+            return step
+        left = [each for each in _SENTENCE.split(step.text) if not self.forbids(each)]
+        return msgspec.structs.replace(step, text=" ".join(left))
 
     def owns(self, fix: Fix) -> bool:
         """Return whether a fix is one for this place."""
@@ -191,8 +237,11 @@ def situations(
     failing = without_working(text)
     folded = failing.casefold()
     system = environment.facts.get("host.os")
+    parts = tables[PARTS].rows if PARTS in tables else ()
     shown = tuple(
-        _situation(row) for row in table.rows if _shown(row, system, (text, failing), folded)
+        _situation(row, text, parts)
+        for row in table.rows
+        if _shown(row, system, (text, failing), folded)
     )
     cut = text.splitlines()
     option = uv_options(cut)
@@ -223,10 +272,22 @@ def suiting(fixes: Iterable[Fix], here: Collection[Situation]) -> tuple[Fix, ...
     offered = tuple(fixes)
     left = tuple(fix for fix in offered if all(each.suits(fix) for each in here))
     placed = tuple(_placed(fix, here) for fix in left)
+    lead = next((each for each in here if each.leads), None)
+    if lead is not None:
+        return _led(lead, offered, tuple(map(lead.cut, placed)))
     if not offered or (left and (left[0].id != QUESTION or len(left) == len(offered))):
         return placed
     said = next((each for each in here if each.instead and not all(map(each.suits, offered))), None)
     return (_instead(said), *placed) if said is not None else placed or offered
+
+
+def _led(lead: Situation, offered: Sequence[Fix], left: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """Return what is done in a place that leads: its own words, where the first fix is not."""
+    if not offered or (lead.suits(offered[0]) and left):
+        return left
+    if left and lead.names(left[0].title):
+        return left
+    return (_instead(lead), *(fix for fix in left if fix.id != QUESTION))
 
 
 def _own_pip(lines: Sequence[str]) -> str:
@@ -277,6 +338,8 @@ def _instead(here: Situation) -> Fix:
 
 def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> bool:
     whole, failing = texts
+    if isinstance(system, Known) and system.value == row.get("system"):
+        return True
     only = row.get("os")
     if isinstance(only, str) and isinstance(system, Known) and system.value != only:
         return False
@@ -288,13 +351,19 @@ def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> boo
     return re.search(str(row["shows"]), failing, re.ASCII | re.MULTILINE) is not None
 
 
-def _situation(row: Row) -> Situation:
+def _situation(row: Row, text: str, parts: Sequence[Row]) -> Situation:
+    own = (each for each in parts if each["situation"] == row["situation"])
+    part = next((each for each in own if compiled(str(each["words"])).search(text)), None)
+    if part is not None:
+        row = {**row, "title": part["title"], "instead": part["instead"]}
     texts = ("pip", "installs", "drivers", "title", "instead", "installer", "sets")
     return Situation(
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),
         tuple(cell_words(row.get("own"))),
         silent=row.get("silent") is True,
+        shared=tuple(cell_words(row.get("shared"))),
+        leads=row.get("leads") is True,
         renames=tuple(cell_words(row.get("renames"))),
         **{name: str(row[name]) for name in texts if isinstance(row.get(name), str)},
     )

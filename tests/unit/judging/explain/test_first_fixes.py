@@ -11,6 +11,7 @@ import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.fixes.vendor import Vendor
+from fadoctor.model.fix import StepKind
 from fadoctor.report.markdown import alike, render
 from fadoctor.report.markdown_screen import SCREEN, height
 from fadoctor.sources.logs.cleaning import Line
@@ -89,3 +90,31 @@ def test_a_cell_that_is_not_found_has_no_words_of_its_key(knowledge: Knowledge) 
     report = explain(read_log(io.BytesIO(text.encode()), "a", knowledge), knowledge)
     steps = [step.text for fix in report.findings[0].fixes for step in fix.steps]
     assert "Install NVIDIA driver 580 or newer on the host, and restart it." in steps
+
+
+OF_NO_MAC = re.compile(
+    r"(?i)nvidia|cuda(?![a-z])|\bapt(?:-get)?\b|(?:xformers|bitsandbytes|flash-attn)=="
+)
+# an address, a part or a system of another machine
+ANOTHER_MACHINE = re.compile(
+    r"(?i)\b(?:rtx|gtx|quadro|tesla|geforce) ?[a-z]?\d|\b(?:[avhbl]\d00s?|t4|p40|l40s?)\b|\bssh\b"
+    r"|nvidia-smi|\bremote|linux|ubuntu|windows|win_amd64|colab|kaggle|[a-z]:\\|/home/|/usr/|radeon"
+    r"|rocm|gfx\d|jetson|wsl|runpod|\brx \d"
+)
+ON_A_MAC = ("It is my MacBook with an M2.", "System: macOS 14.5", "机器是 Mac M1 电脑")
+
+
+@pytest.mark.sampled(every=5)
+@pytest.mark.parametrize("text", [text for texts in TEXTS.values() for text in texts])
+def test_no_first_fix_on_a_mac_is_for_another_machine(knowledge: Knowledge, text: str) -> None:
+    if ANOTHER_MACHINE.search(text):
+        return
+    said = f"{text}\n{ON_A_MAC[len(text) % len(ON_A_MAC)]}\n"
+    report = explain(read_log(io.BytesIO(said.encode()), "a.txt", knowledge), knowledge)
+    for fix in report.findings[0].fixes[:1] if report.findings else ():
+        parts = [fix.title, *(step.text for step in fix.steps)]
+        if not any(re.search(r"\bMac\b|macOS|\bmps\b|sys_platform", part) for part in parts):
+            assert [part for part in parts if OF_NO_MAC.search(part)] == []
+        runs = [step.text for step in fix.steps if step.kind in (StepKind.SYSTEM, StepKind.INSTALL)]
+        if "sys_platform" not in "\n".join(parts):
+            assert [text for text in runs if OF_NO_MAC.search(text)] == []

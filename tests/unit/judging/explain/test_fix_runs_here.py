@@ -14,6 +14,7 @@ from fadoctor.judging.explain.explain import Reading, explain, read_log
 from fadoctor.judging.explain.fixes.situations import situations
 from fadoctor.judging.explain.fixes.vendor import Vendor
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind
 from tests.plain_yaml import read_plain
@@ -47,6 +48,7 @@ _LABEL = re.compile(r"(?:whl/|\+)cu(?P<major>1[1-3])\d(?!\w)")
 _PIN = re.compile(r"(?<![\w-])torch==(?P<version>\d[\d.]{1,8}\d)(?![\w.])")
 _BARE = re.compile(r"^(?:pip3? (?:un)?install|python3? -[cm]) ", re.MULTILINE)
 _READS_TORCH = re.compile(r" -c \"[^\n]{0,80}?\bimport (?:[\w, ]{1,40}, )?torch\b")
+_CHOSEN = re.compile(r"'(\d{1,2}\.\d[\w.]{1,12})'")
 # what a fix for a Jetson, or one that makes an environment, decides by itself
 _APART = re.compile(r"(?i)jetson|jetpack|\benvironment\b|\bvenv\b|python ?3\.\d")
 
@@ -71,6 +73,25 @@ def test_the_first_fix_runs_in_the_state_of_its_text(
     for finding in explain(reading, knowledge).findings[:1]:
         for fix in finding.fixes[:1]:
             assert faults(fix, reading, knowledge) == []
+
+
+OLD_BITSANDBYTES = (
+    "Error no kernel image is available for execution on the device at line 1 in csrc\\ops.cu",
+    "ModuleNotFoundError: No module named 'bitsandbytes'",
+    "CUDA Setup failed despite GPU being available. bitsandbytes\\cuda_setup\\main.py",
+)
+
+
+@pytest.mark.parametrize("text", OLD_BITSANDBYTES)
+@pytest.mark.parametrize("torch", ["torch 1.13.1+cu116", "an old torch", "torch 2.0.1+cu118"])
+def test_bitsandbytes_on_windows_has_a_library_there(
+    knowledge: Knowledge, torch: str, text: str
+) -> None:
+    reading = read_log(io.BytesIO(f"Windows 11, {torch}\n{text}".encode()), "a.txt", knowledge)
+    findings = explain(reading, knowledge).findings
+    assert findings
+    for fix in findings[0].fixes:
+        assert faults(fix, reading, knowledge) == []
 
 
 class Shown:
@@ -122,6 +143,30 @@ def of_windows_on_linux(shown: Shown) -> bool:
     )
 
 
+def without_a_library_for_the_system(shown: Shown) -> bool:
+    """Return whether a release is asked for that has no file, or no library, on this system."""
+    if shown.system != "windows" or "win32" in shown.commands:
+        return False
+    rows = shown.matrix.tables["files-missing-on-windows"].rows
+    for row in rows:
+        if row["sdist"] is not False:
+            continue
+        for name in str(row["package"]).split():
+            if any(_is_within(each, str(row["version"])) for each in _asked(name, shown.commands)):
+                return True
+    return False
+
+
+def _asked(name: str, commands: str) -> list[str]:
+    """Return the releases of a package that commands install, those too that a script chooses."""
+    named = re.findall(rf"(?<![\w-]){re.escape(name)}==(\d[\w.]*)", commands)
+    return named + _CHOSEN.findall(commands) if f"'{name}==' +" in commands else named
+
+
+def _is_within(version: str, bound: str) -> bool:
+    return bound == "*" or is_in(version, bound) is True
+
+
 def reading_the_torch_that_is_missing(shown: Shown) -> bool:
     is_missing = any("No module named 'torch'" in line for line in shown.lines)
     if isinstance(shown.environment.facts.get("torch.version"), Known) or not is_missing:
@@ -145,6 +190,7 @@ FAULTS: tuple[Callable[[Shown], bool], ...] = (
     without_a_file_for_the_python,
     of_linux_on_windows,
     of_windows_on_linux,
+    without_a_library_for_the_system,
     reading_the_torch_that_is_missing,
     of_another_python,
 )

@@ -23,6 +23,7 @@ LINES = {
     "on-a-cluster": "#SBATCH --gres=gpu:1",
     "in-jetson": "This is a Jetson Orin Nano",
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
+    "own-build-of-torch": "torch 2.6.0a0+git1234abc is what I compiled",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "frozen-program": r"torch\cuda\__init__.py:215: UserWarning: no code for this card",
@@ -248,3 +249,32 @@ def test_the_python_of_the_place_runs_what_asks_its_packages(
     here = Situation("there", pip=r"venv\Scripts\python.exe -m pip")
     fix = Fix("a", "A", Safety.SAFE, (Step(kind, text),))
     assert here.started(fix).steps[0].text == written
+
+
+MACS = (
+    "The laptop is a MacBook Air",
+    "OS: macOS 15.1",
+    "**Operating System:** macOS",
+    "训练跑在 Mac M3 上面",
+    "I work on a silicon Mac with the M4 chip",
+    "File /Users/eve/app/train.py, line 3",
+    "I started it with device='mps'",
+)
+NO_MACS = (
+    "OS: Linux, Windows or macOS",
+    "Operating System (macOS/Windows/Linux): Windows",
+    "NVIDIA's MPS is running on the node",
+    r"C:\Users\eve\app\train.py, the same on my MacBook",
+    "From my MacBook I use a server with an RTX 4090 by ssh",
+    "the MAC address of the card",
+)
+
+
+@pytest.mark.parametrize("line", MACS)
+def test_a_mac_is_read_from_words_paths_and_systems(line: str) -> None:
+    assert "on-a-mac" in _shown(line)
+
+
+@pytest.mark.parametrize("line", NO_MACS)
+def test_a_mac_beside_another_machine_is_none(line: str) -> None:
+    assert "on-a-mac" not in _shown(line)
