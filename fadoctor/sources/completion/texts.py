@@ -12,6 +12,7 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.sources.completion.driver_branch import driver_of_branch
 from fadoctor.sources.completion.listed_requirements import requirement_facts
+from fadoctor.sources.completion.proved_driver import proved_driver
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
 from fadoctor.sources.targets.gpu_name import find_gpu
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -111,6 +112,7 @@ def completed(
     facts |= _capabilities(facts, matrix)
     facts |= _driver_by_cuda(facts, matrix)
     facts |= driver_of_branch(facts, text)
+    facts |= proved_driver(facts, combined, text, matrix)
     facts |= _no_driver_of_nvidia(facts)
     facts |= _file_of_xformers(facts, matrix)
     return facts, tuple(told)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.same_version import of_same_version
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, fact_text
 from fadoctor.model.packages import PACKAGES
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _SOURCE = "its requirements, and the list of installed packages"
 NAMED = "packages.named"
 """What a text names of the installed packages, which may be some of all."""
+MINIMUMS = "minimums-in-use"
+"""The table of what a part of a release needs at least, which its metadata do not say."""
 DERIVED = ("unmet", "unmet_alone", "missing")
 """What every package has; what else is said of its requirements is there where one is not met."""
 
@@ -36,6 +40,8 @@ class _Unmet(msgspec.Struct, frozen=True):
     specifier: str
     version: str
     """The one that is there, "" where none is."""
+    in_use: bool = False
+    """Whether it fails where a part is used, and no metadata say so."""
 
     @property
     def state(self) -> str:
@@ -72,15 +78,18 @@ def _of_package(
     installer = facts.get(f"{package}.installer")
     if isinstance(installer, Known) and installer.value == "conda":
         return dict.fromkeys(DERIVED, Absent("conda has names of its own"))
-    if not isinstance(requires, Known) or not isinstance(requires.value, dict):
-        return dict.fromkeys(DERIVED, requires)
     checks = _Checks(package, facts, matrix)
+    if not isinstance(requires, Known) or not isinstance(requires.value, dict):
+        below = [*_below_minimum(_listed(installed, facts.get(NAMED)), checks, ())]
+        told = {**_values(below, checks), "missing": requires} if below else {}
+        return told or dict.fromkeys(DERIVED, requires)
     if not isinstance(installed, Known) or not isinstance(installed.value, dict):
         return _of_some(requires.value, installed, facts.get(NAMED), checks)
     unmet = [
         *_violated(requires.value, installed.value, checks),
         *_violated(checks.if_there(installed.value, requires.value), installed.value, checks),
     ]
+    unmet += _below_minimum(installed.value, checks, {each.name for each in unmet})
     if not unmet:
         return dict.fromkeys(DERIVED, Absent(f"{_SOURCE}: none"))
     return _values(unmet, checks)
@@ -93,9 +102,16 @@ def _of_some(
     some = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
     asked = {name: specifier for name, specifier in requires.items() if name in some}
     unmet = list(_violated(asked, some, checks))
+    unmet += _below_minimum(some, checks, {each.name for each in unmet})
     if not unmet:
         return dict.fromkeys(DERIVED, installed)
     return {**_values(unmet, checks), "missing": installed}
+
+
+def _listed(*lists: Fact | None) -> dict[str, str]:
+    """Return the versions of the first list that is known."""
+    known = (each.value for each in lists if isinstance(each, Known))
+    return next((value for value in known if isinstance(value, dict)), {})
 
 
 def _values(unmet: list[_Unmet], checks: _Checks) -> dict[str, Fact]:
@@ -121,12 +137,23 @@ def _violated(
             yield _Unmet(name, specifier, version or "")
 
 
+def _below_minimum(
+    installed: Mapping[str, str], checks: _Checks, told: Collection[str]
+) -> Iterator[_Unmet]:
+    """Yield what is not the version that a part of the package needs, and not told already."""
+    for name, specifier in checks.minimums(installed):
+        version = _version(name, installed)
+        if name not in told and version and not _is_met(version, specifier):
+            yield _Unmet(name, specifier, version, in_use=True)
+
+
 def _told(unmet: list[_Unmet], checks: _Checks) -> dict[str, Value]:
     """Return what one rule for all packages says of them."""
     checked = checks.words("checks") | _names(checks.words("if_there"))
     wanted = checks.words("there") if checks.is_by_table else frozenset()
     refused = [each.name for each in unmet
-               if each.name in checked or (each.name in wanted and not each.version)]  # fmt: skip
+               if (each.name in checked and not each.in_use)
+               or (each.name in wanted and not each.version)]  # fmt: skip
     notes = [(checks.note(each.name, "why"), checks.note(each.name, "stake")) for each in unmet]
     return {
         "unmet_alone": tuple(f"{each.name}{checks.bounded(each)}" for each in unmet),
@@ -177,6 +204,16 @@ class _Checks:
         found = _specifiers(self.words("if_there"))
         there = {name for name in found if installed.get(name)} - requires.keys()
         return {name: specifier for name, specifier in found.items() if name in there}
+
+    def minimums(self, installed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """Yield what a part of it needs of what is installed, with a specifier."""
+        keys = {"package": self.package, "version": self._version}
+        for row in self.matrix.find(MINIMUMS, keys).rows:
+            beside = cell_words(row.get("beside"))
+            if not beside or any(map(installed.get, beside)):
+                yield str(row["needs"]), f">={row['least']}"
+        version = fact_text(self._version, "")
+        yield from of_same_version(str(self.package.value), version, self.matrix).items()
 
     def words(self, column: str) -> frozenset[str]:
         """Return what it compares, by its installed sources, else by its row; or nothing.

@@ -14,6 +14,7 @@ from tools.refresh.spans import (
     functions,
     header_names,
     headers,
+    minimums,
     models,
     options,
     pythons,
@@ -174,6 +175,17 @@ def _of_constructors(index: Index, unread: list[str]) -> Rows:
     return {constructors.TABLE: rows}
 
 
+def _of_minimums(index: Index, unread: list[str]) -> Rows:
+    had: dict[Version, minimums.Minimums] = {}
+    for version, release in _since(index, minimums.PACKAGE, minimums.OLDEST):
+        found = _read(index, release.wheels(), minimums.minimums_of, unread)
+        if found is not None:
+            had[version] = found
+    needed = {need for each in had.values() for need, _, _ in each}
+    newest = {need: max(index.releases(need), default=Version("0")) for need in needed}
+    return {minimums.TABLE: minimums.minimum_rows(had, newest)} if had else {}
+
+
 def _of_pythons(index: Index, unread: list[str]) -> Rows:
     rows: list[str] = []
     for package in pythons.PACKAGES:
@@ -253,6 +265,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
     constructors.TABLE: _of_constructors,
+    minimums.TABLE: _of_minimums,
     pythons.TABLE: _of_pythons,
     status_codes.TABLE: _of_status_codes,
     thrust.TABLE: _of_thrust,

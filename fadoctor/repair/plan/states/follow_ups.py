@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.same_version import of_same_version
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import (
@@ -191,6 +192,7 @@ def _refused(
     free = {TORCH}
     there = named_or_installed(company.environment)
     helpers = company.problem.session.candidates.helpers
+    matrix = company.problem.session.matrix
     old = {*PACKAGES, *named_or_installed(company.problem.environment)}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     again: list[Choice] = []
@@ -208,7 +210,8 @@ def _refused(
             found = _in_place(company, state, name, specifier)
             followers.update({choice.package: choice for choice in found})
             open_ += found
-            if asker.package in free or asker.package not in old:
+            is_half = name in of_same_version(asker.distribution, asker.version, matrix)
+            if asker.package in free or asker.package not in old or is_half:
                 free.update(choice.package for choice in found)
             if not found and is_asked_again:
                 broken.append(Violation(asker.distribution, name, specifier, there[name]))
@@ -233,7 +236,10 @@ def _asked_by(
         if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
     }
     decided |= company.problem.wishes.kept
-    for name, specifier in helpers.declared(asker.distribution, asker.version).items():
+    same = of_same_version(asker.distribution, asker.version, company.problem.session.matrix)
+    asked = {**helpers.declared(asker.distribution, asker.version),
+             **{name: specifier for name, specifier in same.items() if name in there}}  # fmt: skip
+    for name, specifier in asked.items():
         package = package_of(name, name)
         is_met = name in there and accepts(specifier, there[name])
         if not (is_met or package in decided or package in followers):

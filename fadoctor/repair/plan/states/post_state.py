@@ -14,6 +14,7 @@ import msgspec
 from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.same_version import TABLE
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
@@ -30,7 +31,7 @@ from fadoctor.sources.manifests.installed.isolated import ISOLATED, ISOLATED_BY_
 from fadoctor.sources.manifests.installed.wheel_tags import UNFIT
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.sources.targets.incompatible_pairs import paired_with
-from fadoctor.sources.targets.unmet_requirements import DERIVED, NAMED
+from fadoctor.sources.targets.unmet_requirements import DERIVED, MINIMUMS, NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -165,6 +166,9 @@ def _compared(matrix: Matrix) -> dict[str, frozenset[str]]:
     for row in matrix.tables["requirement-checks"].rows:
         for text in (*cell_words(row.get("if_there")), *cell_words(row.get("beside"))):
             name = Requirement(text).name
+            found[name] = found.get(name, frozenset()) | {str(row["package"])}
+    for row in (*matrix.tables[MINIMUMS].rows, *matrix.tables[TABLE].rows):
+        for name in (str(row["needs"]), *cell_words(row.get("beside"))):
             found[name] = found.get(name, frozenset()) | {str(row["package"])}
     return found
 

@@ -231,3 +231,37 @@ def test_diffusers_compares_a_peft_that_is_there(
     }
     found = values(unmet({**facts, "packages.installed": there}, "diffusers"))
     assert found.get("unmet_checked") == refused
+
+
+def _of_transformers(version: str, installed: dict[str, str]) -> dict[str, object]:
+    facts = {"transformers.version": version, "transformers.requires": {}, "torch.build": "pypi"}
+    return values(unmet({**facts, "packages.installed": installed}, "transformers"))
+
+
+def test_what_a_part_needs_is_told_and_refuses_nothing() -> None:
+    found = _of_transformers("5.14.0", {"peft": "0.18.0"})
+    assert found["unmet_alone"] == ("peft>=0.19.1",)
+    assert "unmet_checked" not in found
+    assert not _of_transformers("5.14.0", {"peft": "0.19.1"})
+    assert not _of_transformers("5.14.0", {"torch": "2.9.0"})
+    assert not _of_transformers("4.57.3", {"peft": "0.13.2"})
+
+
+def test_an_annotation_counts_beside_a_parser_that_resolves_it() -> None:
+    old = {"accelerate": "1.6.0"}
+    assert not _of_transformers("4.56.2", old)
+    found = _of_transformers("4.56.2", {**old, "trl": "0.22.1"})
+    assert found["unmet_alone"] == ("accelerate>=1.10.1",)
+    assert "unmet_checked" not in found
+    assert not _of_transformers("4.57.1", {**old, "trl": "0.22.1"})
+
+
+def test_two_of_one_release_have_one_version() -> None:
+    facts = {"flashinfer.version": "0.6.3", "flashinfer.distribution": "flashinfer-python"}
+    for installed, alone in (
+        ({"flashinfer-cubin": "0.6.4"}, ("flashinfer-cubin==0.6.3",)),
+        ({"flashinfer-cubin": "0.6.3"}, None),
+        ({"torch": "2.9.1"}, None),
+    ):
+        found = unmet({**facts, "packages.installed": installed}, "flashinfer")
+        assert values(found).get("unmet_alone") == alone

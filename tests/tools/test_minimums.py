@@ -1,0 +1,54 @@
+"""What transformers asks of others where a part of it is used."""
+
+from __future__ import annotations
+
+from packaging.version import Version
+
+from tools.refresh.spans.minimums import annotated_in, compared_in, minimum_rows
+
+_COMPARING = """
+MIN_PEFT_VERSION = "0.9.1"
+MIN_OTHER_VERSION = "3.0"
+
+class Loads:
+    def load(self):
+        check_peft_version(min_version=MIN_PEFT_VERSION)
+"""
+_ANNOTATED = """
+if is_accelerate_available():
+    from accelerate import Always
+
+if is_accelerate_available("1.5.0"):
+    from accelerate.plans import Plan, Unused
+
+if is_accelerate_available("1.6.0"):
+    from accelerate.plans import Bound
+else:
+    Bound = object
+
+class Arguments:
+    always: Always = None
+    plan: Optional["Plan"] = None
+    bound: Bound = None
+"""
+
+
+def test_a_constant_that_is_compared_is_a_minimum() -> None:
+    assert compared_in(_COMPARING) == {("peft", "0.9.1", "")}
+
+
+def test_a_name_in_an_annotation_that_only_new_releases_have_is_a_minimum() -> None:
+    assert annotated_in(_ANNOTATED) == {("accelerate", "1.5.0", "trl")}
+
+
+def test_a_row_reaches_from_the_first_release_to_the_one_that_asks_for_another() -> None:
+    had = {
+        Version("4.1"): frozenset({("peft", "0.5", "")}),
+        Version("4.2"): frozenset({("peft", "0.5", "")}),
+        Version("4.3"): frozenset({("peft", "0.6", "")}),
+        Version("4.4"): frozenset({("peft", "0.9", "")}),
+    }
+    assert minimum_rows(had, {"peft": Version("0.8")}) == [
+        '  - {package: transformers, version: ">=4.1,<4.3", needs: peft, least: 0.5}\n',
+        '  - {package: transformers, version: ">=4.3,<4.4", needs: peft, least: 0.6}\n',
+    ]

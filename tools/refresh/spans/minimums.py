@@ -1,0 +1,139 @@
+"""What transformers asks of a package where a part of it is used, and its metadata do not say.
+
+Two things are read. A constant such as ``MIN_PEFT_VERSION`` that is compared before an adapter is
+loaded. And a name that is imported beside a new enough package alone, but is in the annotation of a
+field always: whoever resolves the annotations, as a parser of arguments does, stops without it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from packaging.version import Version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tools.refresh.wheel import Wheel
+
+TABLE = "minimums-in-use"
+PACKAGE, OLDEST = "transformers", Version("4.36.0")
+COMPARING = "transformers/integrations/peft.py"
+ANNOTATED = "transformers/training_args.py"
+RESOLVES = "trl"
+"""Beside whom the annotations are resolved: its parser makes arguments of the fields."""
+
+_CONSTANT = re.compile(r"MIN_([A-Z]{2,20})_VERSION")
+_COMPARES = re.compile(r"check_[a-z]{2,20}_version")
+_THERE = re.compile(r"is_([a-z]{2,20})_available")
+
+Minimums = frozenset[tuple[str, str, str]]
+"""What is needed, from which release on, and beside what: "" where that does not matter."""
+
+
+def minimums_of(wheel: Wheel) -> Minimums:
+    """Return what a release asks for."""
+    names = frozenset(wheel.names)
+    compared, annotated = (wheel.text(p) if p in names else "" for p in (COMPARING, ANNOTATED))
+    return compared_in(compared) | annotated_in(annotated)
+
+
+def compared_in(source: str) -> Minimums:
+    """Return the constants of a source that a function compares with what is installed."""
+    tree = ast.parse(source)
+    used = {
+        each.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _COMPARES.fullmatch(_called(node))
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name)
+    }
+    return frozenset(
+        (name[1].lower(), str(node.value.value), "")
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name) and target.id in used
+        if (name := _CONSTANT.fullmatch(target.id))
+    )
+
+
+def annotated_in(source: str) -> Minimums:
+    """Return what a source imports beside a new package alone, and has in annotations always."""
+    tree = ast.parse(source)
+    bound = {
+        name: needed
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and not node.orelse and (needed := _asked(node.test))
+        for name in _imported(node.body)
+    }
+    words = {
+        word
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for each in node.body
+        if isinstance(each, ast.AnnAssign)
+        for word in re.findall(r"\w+", ast.unparse(each.annotation))
+    }
+    return frozenset((*needed, RESOLVES) for name, needed in bound.items() if name in words)
+
+
+def minimum_rows(had: Mapping[Version, Minimums], newest: Mapping[str, Version]) -> list[str]:
+    """Return the rows: from which release to which one the same is asked for.
+
+    What no release has yet (`newest` is the last one of each) nobody can install: no row.
+    """
+    versions = sorted(had)
+    rows: list[str] = []
+    for what in sorted({(need, beside) for each in had.values() for need, _, beside in each}):
+        least = [_least(had[version], what) for version in versions]
+        rows += [
+            _row(what, version, low)
+            for version, low in _runs(versions, least)
+            if Version(low) <= newest[what[0]]
+        ]
+    return rows
+
+
+def _least(minimums: Minimums, what: tuple[str, str]) -> str:
+    found = [least for need, least, beside in minimums if (need, beside) == what]
+    return max(found, key=Version, default="")
+
+
+def _runs(versions: list[Version], least: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each range of releases with its minimum; the newest one ends behind itself."""
+    start = 0
+    for place in range(1, len(versions) + 1):
+        if place == len(versions) or least[place] != least[start]:
+            end = str(versions[place]) if place < len(versions) else f"{versions[-1]}.1"
+            if least[start]:
+                yield f">={versions[start]},<{end}", least[start]
+            start = place
+
+
+def _row(what: tuple[str, str], version: str, least: str) -> str:
+    need, beside = what
+    more = f", beside: {beside}" if beside else ""
+    cells = f'package: {PACKAGE}, version: "{version}", needs: {need}, least: {least}{more}'
+    return f"  - {{{cells}}}\n"
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _asked(test: ast.expr) -> tuple[str, str] | None:
+    """Return what ``is_accelerate_available("1.10.1")`` asks for."""
+    if not isinstance(test, ast.Call) or not (name := _THERE.fullmatch(_called(test))):
+        return None
+    given = [*test.args, *(each.value for each in test.keywords)]
+    versions = [str(each.value) for each in given if isinstance(each, ast.Constant)]
+    return (name[1], versions[0]) if len(versions) == len(given) == 1 else None
+
+
+def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ImportFrom):
+            yield from (each.asname or each.name for each in node.names)
