@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.version import Version
 
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fact import Fact, Known
@@ -33,8 +34,10 @@ def test_the_table_is_what_it_was(releases: Mapping[str, Cells]) -> None:
 
 
 def test_every_torch_release_has_a_stack(knowledge: Knowledge) -> None:
-    releases = [str(row["version"]).split() for row in knowledge.tables["torch-releases"].rows]
-    assert set(stacks()) == {version for versions in releases for version in versions}
+    """Torch before 1.13 has no kernel for attention: no cell of the table is about it."""
+    rows = knowledge.tables["torch-releases"].rows
+    releases = {version for row in rows for version in str(row["version"]).split()}
+    assert set(stacks()) == {each for each in releases if Version(each) >= Version("1.13")}
 
 
 def test_the_stacks_are_those_of_the_matrix(knowledge: Knowledge) -> None:

@@ -26,7 +26,7 @@ OTHERS = {
     "fleet/sources.py": "gives the door's descriptor a name",
     "report/html/document.py": "files of this package",
     "judging/engine/suite.py": "files of this package",
-    "judging/explain/pages.py": "files of this package",
+    "judging/explain/recognise/pages.py": "files of this package",
     "knowledge/matrix/load.py": "files of this package, and what `rules update` compiled",
     "processes/orphans.py": "/proc",
     "processes/run.py": "a pipe of its own",

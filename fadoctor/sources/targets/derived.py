@@ -33,7 +33,7 @@ _OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT, "packages.contradicted",
                  "packages.channel_python",
                  "packages.isolated_builds", "packages.isolated_in",
                  "packages.isolated_by_new_pip", "packages.isolated_torch",
-                 "packages.unserved", "packages.unlabelled",
+                 "packages.unserved", "packages.unlabelled", "packages.of_pypi",
                  "packages.unserved_instead", "packages.too_new", "packages.too_new_below",
                  "packages.too_new_unless",
                  "toolkit.in_image")  # fmt: skip
