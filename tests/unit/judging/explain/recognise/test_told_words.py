@@ -71,6 +71,7 @@ def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:
         assert not compiled(r"(?<!\\)[*+](?![^\[]*\])").search(str(row["pattern"])), row["name"]
 
 
+@pytest.mark.long
 def test_a_pattern_without_capitals_finds_the_same_in_small_letters(knowledge: Knowledge) -> None:
     """It is looked for as it is written, which is less work."""
     texts = [ideas.plain(str(row["telling"])) for row in knowledge.tables[told_words.CAUSES].rows]
