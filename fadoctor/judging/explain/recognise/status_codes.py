@@ -66,7 +66,7 @@ _BEFORE_TEXT = compiled(
     r"|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bcu(?:da)?[A-Z]\w{2,40}"
     r"|(?i:\bgpuassert)|\bTriton Error \[CUDA\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
 )
-# Before a text of HIP: HIP error: | hipMalloc failed: | Triton Error [HIP]: Code: 98, Messsage:
+# Before a text of HIP: HIP error: | hipMalloc failed: | Triton Error [HIP]: Code: 98
 _OF_HIP = compiled(
     r"(?:(?i:\bhip)\w{0,40}[^\n]{0,40}?(?i:err|fail)|\b(?i:err|fail)\w{0,4}[^\n]{0,24}\bhip[A-Z]\w{2,40}"
     r"|\bTriton Error \[HIP\])[^\n]{0,40}?[:)\]'\"\[( ][ ]?['\"]?$"
