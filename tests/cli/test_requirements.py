@@ -223,6 +223,9 @@ def test_a_ranged_helper_goes_wrong_from_a_version_on(
     )  # fmt: skip
     report = json.loads(done.stdout)
     found = {each["rule_id"]: each for each in report["findings"]}
+    # What transformers compares before it loads an adapter: a later peft is needed there, too.
+    beside = found.pop("requirement-unmet", {"severity": "note"})
+    assert beside["severity"] == "note"
     assert {each["severity"] for each in found.values()} == ({severity} if severity else set())
     if severity:
         assert found.keys() == {"peft-hybrid-cache"}

@@ -108,8 +108,12 @@ def normalised(name: str) -> str:
 # peft 0.17.1 requires accelerate, which is not installed.
 # peft 0.17.1 has requirement transformers>=4, but you have transformers 3.0.
 _PIP = re.compile(r"^(\S+) \S+ (?:requires|has requirement) ([A-Za-z0-9._-]+)", re.MULTILINE)
-OF_NO_METADATA = {("transformers", "accelerate"), ("diffusers", "peft")}
-"""What a package compares by itself at import, and requires in no metadata."""
+OF_NO_METADATA = {
+    ("transformers", "accelerate"),
+    ("transformers", "peft"),
+    ("diffusers", "peft"),
+}
+"""What a package compares by itself, at import or where it is used, and requires in no metadata."""
 
 # The package `peft` requires `accelerate>=0.21.0`, but it's not installed
 _UV = re.compile(r"The package `([^`]+)` requires `([A-Za-z0-9._-]+)")
