@@ -257,7 +257,8 @@ def _set_apart(
 
     They explain guesses, and what names their rule among its roots.
     """
-    if all(cause.severity is Severity.NOTE for cause in causes):
+    is_quiet = all(cause.severity is Severity.NOTE for cause in causes)
+    if is_quiet or not all(_is_guess(cause) or cause.rule.explained_by for cause in causes):
         return causes
     apart = told_cause(reading.lines, reading.facts(), knowledge, beside_guesses=True)
     if apart is None or apart.rule.id in ignore:
@@ -268,8 +269,11 @@ def _set_apart(
 
 
 def _is_explained_by(apart: Cause, cause: Cause) -> bool:
-    is_guess = cause.severity is Severity.NOTE or cause.match.confidence is Confidence.LOW
-    return is_guess or apart.rule.id in cause.rule.explained_by
+    return _is_guess(cause) or apart.rule.id in cause.rule.explained_by
+
+
+def _is_guess(cause: Cause) -> bool:
+    return cause.severity is Severity.NOTE or cause.match.confidence is Confidence.LOW
 
 
 def _weighed(

@@ -99,7 +99,7 @@ def _of_some(
     requires: Mapping[str, str], installed: Fact, named: Fact | None, checks: _Checks
 ) -> dict[str, Fact]:
     """Return what the named versions alone violate; what else there is, and is not, is unknown."""
-    some = named.value if isinstance(named, Known) and isinstance(named.value, dict) else {}
+    some = _listed(named)
     asked = {name: specifier for name, specifier in requires.items() if name in some}
     unmet = list(_violated(asked, some, checks))
     unmet += _below_minimum(some, checks, {each.name for each in unmet})

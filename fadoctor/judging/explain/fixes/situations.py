@@ -142,8 +142,7 @@ class Situation(msgspec.Struct, frozen=True):
 
     def owns(self, fix: Fix) -> bool:
         """Return whether a fix is one for this place."""
-        text = _text(fix)
-        return any(stands(word, text) for word in self.own)
+        return self.names(_text(fix))
 
     def started(self, fix: Fix) -> Fix:
         """Return a fix with pip, the system's installer and variables, as they are written here."""

@@ -12,7 +12,7 @@ from fadoctor.sources.logs.messages import Failure
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
     from fadoctor.judging.explain.recognise.tolerant import Tolerant
@@ -32,7 +32,7 @@ TRIES = 12
 _MILD = compiled(r"\W{0,4}(?i:\w{0,20}warning|info|note|notice)\b")
 # A line that may hold one of the messages below.
 _FAILED = compiled(r"[Ee]rror|cannot|DLL load")
-_OF_LIBRARY = ".so"
+_OF_LIBRARY = compiled(r"\.so")
 # No module named 'distutils'
 _NAMED_THERE = compiled(r"\bnamed ['\"`]([\w.]{2,80})['\"`]")
 _PART = compiled(r"\w")
@@ -100,6 +100,7 @@ _TOLD_MISSING = (
 """How people tell of a library that the loader did not find."""
 
 _LOADER = r"\1: cannot open shared object file: No such file or directory"
+_MISSING_LIBRARY = tuple((told, _LOADER) for told in _TOLD_MISSING)
 
 
 def repaired_matches(
@@ -116,8 +117,9 @@ def repaired_matches(
     """
     if not lines or len(lines) > LINES_LIMIT:
         return
-    of_libraries = _as_the_loader_says(lines) if tolerant is not None else ()
-    for whole in (*_once(lines), *_as_printed(lines), *of_libraries):
+    messages = _as_printed(lines, _FAILED, _OF_SYSTEMS)
+    libraries = _as_printed(lines, _OF_LIBRARY, _MISSING_LIBRARY) if tolerant is not None else ()
+    for whole in (*_once(lines), *messages, *libraries):
         yield from ((whole, match) for match in matcher.match(whole.text))
     for whole, said, start, end in _meant(lines, tolerant) if tolerant is not None else ():
         meant = whole.text[start:end]
@@ -139,11 +141,16 @@ def _once(lines: list[Line]) -> Iterator[Failure]:
         yield whole
 
 
-def _as_printed(lines: list[Line]) -> Iterator[Failure]:
-    """Yield a text in which messages of Python and compilers have the word that was lost."""
+def _as_printed(
+    lines: list[Line], may_hold: re.Pattern[str], printed: Iterable[tuple[re.Pattern[str], str]]
+) -> Iterator[Failure]:
+    """Yield a text whose messages read as programs print them, where it tells one otherwise.
+
+    `may_hold`: what a line holds that may have one; `printed`: what is told, and how it is printed.
+    """
     told = [
-        msgspec.structs.replace(line, text=_with_lost_word(line.text))
-        if len(line.text) <= LINE_LIMIT and _FAILED.search(line.text)
+        msgspec.structs.replace(line, text=_put(printed, line.text))
+        if len(line.text) <= LINE_LIMIT and may_hold.search(line.text)
         else line
         for line in lines
     ]
@@ -151,26 +158,8 @@ def _as_printed(lines: list[Line]) -> Iterator[Failure]:
         yield Failure("", tuple(told))
 
 
-def _as_the_loader_says(lines: list[Line]) -> Iterator[Failure]:
-    """Yield a text in which a library that is told to be missing is so in the loader's words."""
-    told = [
-        msgspec.structs.replace(line, text=_of_loader(line.text))
-        if len(line.text) <= LINE_LIMIT and _OF_LIBRARY in line.text
-        else line
-        for line in lines
-    ]
-    if told != lines:
-        yield Failure("", tuple(told))
-
-
-def _of_loader(text: str) -> str:
-    for pattern in _TOLD_MISSING:
-        text = pattern.sub(_LOADER, text)
-    return text
-
-
-def _with_lost_word(text: str) -> str:
-    for pattern, meant in _OF_SYSTEMS:
+def _put(printed: Iterable[tuple[re.Pattern[str], str]], text: str) -> str:
+    for pattern, meant in printed:
         text = pattern.sub(meant, text)
     return text
 

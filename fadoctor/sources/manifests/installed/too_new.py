@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.declared import BY_NAMES, declared, import_bounds
 from fadoctor.knowledge.matrix.versions import parse_specifier
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import package_of
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
 
-_TABLE = "name-bounds"
 TOO_NEW, TOO_NEW_BELOW = "packages.too_new", "packages.too_new_below"
 TOO_NEW_UNLESS = "packages.too_new_unless"
 _BOUND = re.compile(r"(?P<name>[\w.-]+)(?P<range>[<>=!~].{1,200})", re.ASCII)
 _SHOWN = 3
-_SOURCE = f"matrix {_TABLE}, and what the files pin"
+_SOURCE = f"matrix {BY_NAMES}, and what the files pin"
 
 
 def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -> dict[str, Fact]:
@@ -85,15 +84,10 @@ def _is_pinned(planned: Planned) -> bool:
 
 def _bounds(planned: Planned, matrix: Matrix) -> Iterator[tuple[str, str, str]]:
     """Yield of what a release imports names, in which releases these are, and below which."""
-    keys = {
-        "package": Known(planned.name, "asked"),
-        "version": Known(planned.version.partition("+")[0], "asked"),
-    }
-    for row in matrix.find(_TABLE, keys).rows:
-        fits = str(row["fits"])
+    for other, fits in import_bounds(planned.name, planned.version, matrix).items():
         ends = [str(clause) for clause in parse_specifier(fits) or () if clause.operator == "<"]
         if ends:
-            yield str(row["beside"]), fits, ends[0]
+            yield other, fits, ends[0]
 
 
 def _comes_newer(bound: str, needs: Iterable[str]) -> bool:
