@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.search.solution import Solution
 
+_TORCH = "torch.version"
+_RESOLVED = "packages.resolved"
+_SHOWN_PINS = 3
+"""Most pins that a note names."""
+
 
 def is_advice_only(problem: Problem) -> bool:
     """Return whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
@@ -149,8 +154,3 @@ def _unproved_pins(problem: Problem) -> list[str]:
     )
     pins = (name for name, text in asked.items() if exact_version(text))
     return [f"{name}{asked[name]}" for name in pins if is_open and not package_of(name, "")]
-
-
-_TORCH = "torch.version"
-_RESOLVED = "packages.resolved"
-_SHOWN_PINS = 3

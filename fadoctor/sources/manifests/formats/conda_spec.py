@@ -34,6 +34,8 @@ _KEY = re.compile(r"""\s{0,9}(\w{1,30})\s{0,9}=\s{0,9}('[^']*'|"[^"]*"|[^,]*?)\s
 
 
 _THREE_PARTS = frozenset((TORCH, NUMPY, *BESIDE_TORCH))
+_NO_OTHER_TORCH = ("nvidia", "nodefaults")
+_OWN_CHANNEL = re.compile(r"(?:^|/)pytorch/?$")
 _WHOLE = re.compile(r"==(\d{1,2}\.\d{1,2}\.\d{1,2})\.\*")
 
 
@@ -175,7 +177,3 @@ def only_of_pytorch(draft: Draft, channels: Iterable[str]) -> None:
             else each
             for each in draft.requirements
         ]
-
-
-_NO_OTHER_TORCH = ("nvidia", "nodefaults")
-_OWN_CHANNEL = re.compile(r"(?:^|/)pytorch/?$")
