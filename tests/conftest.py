@@ -158,8 +158,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.set_threshold(200_000, 50, 100)
 
 
+_ON_DEMAND = {
+    "network": "needs a package index",
+    "long": "takes long",
+    "weekly": "takes long in all",
+    "slurm": "starts a Slurm of sixteen nodes",
+    "launchers": "runs pdsh, clush and Open MPI",
+    "ray": "starts a Ray cluster, from the package index",
+}
+"""Markers of tests that run where they are asked for: in .ci/run, once a week, and by hand."""
+
+_LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""How many tests were left out, by the marker that asks for them."""
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose among sets of parameters: which always run, which are long, and which are weekly.
 
     Of a test marked `sampled` each fourth always runs, the one after it is long, and the others are
@@ -176,6 +190,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if thinned is not None and counts[name] % thinned.kwargs.get("every", 3):
             item.add_marker(pytest.mark.weekly)
         counts[name] += 1
+    _leave_out(config, items)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out what nobody asked for: each skip would be a run and a report, ten thousand times."""
+    required = set(os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(","))
+    not_asked = [marker for marker in _ON_DEMAND if marker not in required]
+    left_out = Counter[str]()
+    kept = []
+    for item in items:
+        missing = next((each for each in not_asked if item.get_closest_marker(each)), None)
+        if missing is None:
+            kept.append(item)
+        else:
+            left_out[missing] += 1
+    config.stash[_LEFT_OUT] = left_out
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = dict(left_out)
+    items[:] = kept
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Keep what the workers left out; all leave out the same."""
+    node.config.stash[_LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out"))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which tests were left out, and what asks for them."""
+    for marker, count in sorted(config.stash.get(_LEFT_OUT, Counter[str]()).items()):
+        terminalreporter.write_line(
+            f"left out: {count} ({_ON_DEMAND[marker]}; set FADOCTOR_TESTS_REQUIRE={marker})"
+        )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -220,17 +269,6 @@ def uv_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
 
 
-_ON_DEMAND = {
-    "network": "needs a package index",
-    "long": "takes long",
-    "weekly": "takes long in all",
-    "slurm": "starts a Slurm of sixteen nodes",
-    "launchers": "runs pdsh, clush and Open MPI",
-    "ray": "starts a Ray cluster, from the package index",
-}
-"""Markers of tests that run where they are asked for: in .ci/run, once a week, and by hand."""
-
-
 def _hindrance(marker: str) -> str:
     """Return why tests with a marker cannot run here, "" where they can."""
     if marker == "torch" and importlib.util.find_spec("torch") is None:
@@ -247,9 +285,6 @@ def _hindrance(marker: str) -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what cannot run here; fail instead where the caller requires it."""
     required = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-    for marker, reason in _ON_DEMAND.items():
-        if item.get_closest_marker(marker) is not None and marker not in required:
-            pytest.skip(f"{reason}; set FADOCTOR_TESTS_REQUIRE={marker}")
     for marker in ("torch", "gcc", "flash_attn", "gpu"):
         if item.get_closest_marker(marker) is not None and (reason := _hindrance(marker)):
             if marker in required:
