@@ -53,8 +53,8 @@ _MARKS = str.maketrans({"*": None, "`": None})
 _SEVERITIES, _CONFIDENCES = list(Severity), list(Confidence)
 _DIGITS = str.maketrans("", "", "0123456789")
 
-# A program that names what it does without has gone on.
-_HANDLED = compiled(r"(?i)\bfall(?:s|ing)? ?back\b|\bfallback to\b")
+# A program that names what it does without has gone on; on the CPU it is what people complain of.
+_HANDLED = compiled(r"(?i)\bfall(?:s|ing)? ?back\b(?! to (?:the |my )?cpu\b)|\bfallback to\b")
 
 # So has one that names what it takes in place of what failed, but it was asked for the other:
 # Flash Attention failed, using default SDPA: ... | Error running sage: ..., using PyTorch instead.

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.sources.completion.texts import completed
 from fadoctor.sources.logs.attempts import attempts
 from fadoctor.sources.logs.ends import ends_of
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 ENDS = 1_500
 """Lines at the beginning and at the end of a log in which facts are looked for."""
 
+ZLUDA = "[ZLUDA]"
+"""What torch for CUDA calls a GPU of AMD that ZLUDA shows it: its build is no mistake there."""
+
 _TORCH = (RUNTIME, "torch.version", "package:torch")
 
 
@@ -61,6 +64,8 @@ def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     }
     target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
     facts, _ = completed(combined, read, matrix)
+    if any(ZLUDA in line.text for line in read):
+        facts = {**facts, "torch.cuda": Unknown("ZLUDA runs a build for CUDA on this GPU", name)}
     environment = Environment(__version__, target, facts)
     return LogFacts(derive(environment, matrix), named, _lines_of(reported))
 

@@ -228,11 +228,18 @@ _HOME = compiled(
 _RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
 
 
+# a version, a number of a product, or one of the products that have none: my Strix Halo
+_NUMBERED = compiled(
+    r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier"
+    r"|\b(?:fury|nano|titan|orin|thor|xavier)\b"
+)
+
+
 def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield what single lines say is installed, is there, or ran."""
     models: dict[str, GpuModel] = {}
     for line in lines if len(lines) <= FEW else _worth_reading(lines, tables):
-        if not any(digit in line.text for digit in "0123456789"):
+        if not _NUMBERED.search(line.text):
             continue
         yield from _of_files(line)
         if exact := [*_you_have(line)] or [*_fixed_forms(line)]:

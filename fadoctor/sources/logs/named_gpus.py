@@ -11,6 +11,7 @@ from fadoctor.sources.logs.gone import is_gone
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import (
     AMD_APU,
+    AMD_FAMILY,
     BARE_GPU,
     BARE_RADEON,
     GPU_NAME,
@@ -70,6 +71,9 @@ _ABOUT_ROCM = compiled(r"(?i)\brocm|\bhip\b|\bigpu\b|\bintegrated\b")
 _PROCESSORS, _OF_ROCM = "processor-graphics", "+rocm"
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
+_RADEONS = (BARE_RADEON, OTHER_RADEON, AMD_APU, RYZEN_AI_MAX)
+_BRANDS_OF_AMD = ("Radeon", "Instinct")
+AMD = "amd"
 _NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
 
 
@@ -84,7 +88,8 @@ def named_gpus(
     for found, names in gpus:
         if not models:
             models |= gpus_by_key(tables)
-        gpu = next((models[key] for name in names if (key := key_of(name)) in models), None)
+        known = (models[key] for name in names if (key := key_of(name)) in models)
+        gpu = next((each for each in known if not _is_of_amd(found) or each.vendor == AMD), None)
         if gpu is None:
             continue
         is_known = True
@@ -99,10 +104,35 @@ def named_gpus(
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line, tool))
     if not gpus:
         yield from _of_processors(line, models, tables)
-    if not is_known and (found := _OF_GGML.search(line.text)):
+    if not is_known:
+        yield from _of_family(line, models, tables)
+        yield from _of_ggml(line)
+
+
+def _of_ggml(line: PastedLine) -> Iterator[Spoken]:
+    """Yield the GPU of NVIDIA that ggml or Ollama prints with its compute capability."""
+    if found := _OF_GGML.search(line.text):
         capability = found["listed"] or found["chosen"] or f"{found['major']}.{found['minor']}"
         for fact, value in (("compute_capability", capability), ("vendor", "nvidia")):
             yield Claim(f"gpu[0].{fact}", value, line.number, TOOL), found.span()
+
+
+def _of_family(
+    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
+) -> Iterator[Spoken]:
+    """Yield what is known of a GPU that only AMD calls so: mostly whose it is."""
+    found = AMD_FAMILY.search(line.text)
+    if found is None or is_gone(line.text, *found.span()):
+        return
+    if not models:
+        models |= gpus_by_key(tables)
+    keys = (key_of(name) for name in (found[0], f"PRO {found[0]}"))
+    gpu = next((models[key] for key in keys if key in models), None)
+    if gpu is not None and gpu.vendor == AMD:
+        yield from ((claim, found.span()) for claim in _gpu(gpu, 0, line, TOOL))
+    else:
+        tool = OF_A_PROCESSOR if found["small"] else TOOL
+        yield Claim("gpu[0].vendor", AMD, line.number, tool), found.span()
 
 
 def _of_processors(
@@ -154,6 +184,12 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         yield found, (f"Ryzen AI Max+ {number}", f"Ryzen AI Max {number}")
 
 
+def _is_of_amd(found: re.Match[str]) -> bool:
+    """Return whether only AMD calls a GPU so: a Radeon 610M is no GeForce 610M."""
+    is_branded = found.re is GPU_NAME and (found["brand"] or "").startswith(_BRANDS_OF_AMD)
+    return is_branded or found.re in _RADEONS
+
+
 def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
     """Yield cards without their series; 6800M is one only where the line is about GPUs."""
     for found in islice(BARE_RADEON.finditer(text), MOST):
@@ -163,7 +199,7 @@ def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
 
 def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
     if {each.group() for each in islice(_ANY_GFX.finditer(line.text), MOST)} == {gfx}:
-        yield Claim("gpu[0].vendor", "amd", line.number, TOOL)
+        yield Claim("gpu[0].vendor", AMD, line.number, TOOL)
         yield Claim("gpu[0].gfx", gfx, line.number, TOOL)
 
 

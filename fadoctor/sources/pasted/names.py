@@ -120,6 +120,15 @@ AMD_APU = compiled(
 The small ones are beside a card in many laptops: a line has to be about the GPU.
 """
 
+AMD_FAMILY = compiled(
+    r"(?i)(?<![\w./$:#=-])(?:(?P<small>(?:RX ?)?Vega ?(?:3|6|7|8|1[016])"
+    r"|Radeon(?:\(TM\)|\u2122)? \d{3}M)"
+    r"|RX[ -]?\d{3,4}[A-Z]{0,3}|(?:5[3-7]|6[4-9]|7[6-9])[05]0 ?(?:XTX?|GRE)|Vega Frontier"
+    r"|(?:Radeon )?R[579] ?M?[23]\d{2}X?|WX ?[2-9]\d00|Navi ?[1-4]\d"
+    r"|Polaris ?[12]\d|MI-\d{2,3}[AX]?|BC-?250)(?!\w|\.\d|-\d)"
+)
+"""GPUs of AMD that no table has, by what only AMD calls its own. R5 5600X is a processor."""
+
 RYZEN_AI_MAX = compiled(
     r"(?i)(?<![\w./$:#=-])(?:(?P<before>[34][89]\d) (?:Ryzen )?AI ?Max\b"
     r"|(?:Ryzen )?AI[ -]?Max ?\+? ?(?:PRO )?(?P<number>[34][89]\d)(?!\w|[.,:%]\d))"

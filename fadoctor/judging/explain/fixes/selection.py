@@ -79,7 +79,8 @@ class FixSelection:
 
     def select(self, fixes: tuple[Fix, ...], scope: Scope) -> tuple[Fix, ...]:
         """Return the fixes that are for this GPU and this place, the first of which begins."""
-        own = begun(fix for fix in _by_use(fixes) if self._vendor.suits(fix))
+        asked = map(self._vendor.asking, _by_use(fixes))
+        own = begun(fix for fix in asked if self._vendor.suits(fix))
         if len(own) < len(fixes):
             self._note(OTHERS_FIXES)
             own = own or self._vendor.instead()

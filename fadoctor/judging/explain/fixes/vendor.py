@@ -10,6 +10,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.judging.engine.possible import CHOICES, QUESTION
 from fadoctor.judging.engine.vendors import AMD, foreign_words, suits
 from fadoctor.knowledge.matrix.query import cell_words
@@ -18,7 +20,12 @@ from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.facts import plain_lines
-from fadoctor.sources.logs.named_gpus import named_gpus, without_gone
+from fadoctor.sources.logs.named_gpus import (
+    OF_A_MODEL,
+    OF_A_PROCESSOR,
+    named_gpus,
+    without_gone,
+)
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -106,11 +113,23 @@ class Vendor:
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
         questions = tables["questions"].rows if "questions" in tables else ()
         self._question = next((each for each in questions if each["about"] == "vendor"), None)
+        self._asks_amd = {
+            str(row["how"]): str(row["amd"]) for row in questions if isinstance(row.get("amd"), str)
+        }
 
     @property
     def may_be_nvidia(self) -> bool:
         """Return whether the GPU is one of NVIDIA, or nothing speaks for another vendor's."""
         return self.name == NVIDIA or not (self.name or self._asks)
+
+    def asking(self, fix: Fix) -> Fix:
+        """Return a question as the owner of a GPU of AMD can answer it; any other fix as it is."""
+        if fix.id != QUESTION or self.name != AMD:
+            return fix
+        texts = [self._asks_amd.get(step.text, step.text) for step in fix.steps]
+        steps = tuple(msgspec.structs.replace(step, text=text)
+                      for step, text in zip(fix.steps, texts, strict=True))  # fmt: skip
+        return msgspec.structs.replace(fix, steps=steps)
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
@@ -170,7 +189,8 @@ def _products(lines: Sequence[Line], tables: Mapping[str, Table]) -> tuple[str, 
     amd = {str(row["gfx"]): row.get("discrete") for row in tables[_PRODUCTS[AMD]].rows}
     found: dict[str, None] = {}
     for line in plain_lines(lines):
-        claims = [claim for claim, _ in named_gpus(line, models, tables)]
+        read = (claim for claim, _ in named_gpus(line, models, tables))
+        claims = [each for each in read if each.tool not in (OF_A_PROCESSOR, OF_A_MODEL)]
         chips = [str(claim.value) for claim in claims if claim.name.endswith(".gfx")]
         vendors = dict.fromkeys(str(each.value) for each in claims if each.name.endswith(".vendor"))
         if chips and not any(amd.get(chip) for chip in chips):

@@ -36,8 +36,8 @@ LINES_LIMIT = 400
 SHORT = 12
 """Most lines of a text that is about one thing: what complains need not name the GPU."""
 
-COMPLAINT, RUN = "complained-of", "program-that-runs"
-"""Ideas of told-words: it fails, crashes, does not run; and what runs."""
+COMPLAINT, HEADING, RUN = "complained-of", "trouble-heading", "program-that-runs"
+"""Ideas of told-words: it fails, crashes, does not run; what asks for it; and what runs."""
 
 _TOPICS = {"toolkit": r"nvcc|cuda|toolkit|compil\w{1,6}", **WORDS}
 """The part of a fact's name before the first dot, and the words that are about it."""
@@ -56,16 +56,28 @@ _GGML = compiled(
 _STACK = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 # Command 'python fix_torch.py' returned 1. | C:\\torch\\x.dll
 _PATH = compiled(r"\S{0,200}[\\/]\S{0,200}|\b[\w-]{1,60}\.(?:py|sh|bat|txt)\b")
+# ### Version | **Logs**
+_NEXT_HEADING = compiled(r"\s{0,3}(?:#{1,6} |\*\*[^*\n]{1,60}\*\*:?\s{0,4}$)")
 _OURS = compiled(r"(?i)cuda|torch|flash|attn|attention|xformers|triton|nvcc|gpu|dtype|device")
 
 
 def complaining(lines: tuple[Line, ...], knowledge: Knowledge) -> tuple[Line, ...]:
-    """Return the lines of a short text that complain of something."""
+    """Return the lines of a short text that complain of something.
+
+    What a form's heading asks for trouble is answered by one.
+    """
     if len(lines) > LINES_LIMIT:
         return ()
-    complaint = told_idea(COMPLAINT, knowledge)
-    found = (line for line in lines if complaint.search(line.text))
-    return tuple(line for line in found if not is_over(line.text))
+    complaint, heading = (told_idea(name, knowledge) for name in (COMPLAINT, HEADING))
+    found, asked = [], False
+    for line in lines:
+        if heading.search(line.text.lower()):
+            asked = True
+            continue
+        asked = asked and not _NEXT_HEADING.match(line.text)
+        if (asked or complaint.search(line.text)) and not is_over(line.text):
+            found.append(line)
+    return tuple(found)
 
 
 def proved(

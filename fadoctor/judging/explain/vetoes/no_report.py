@@ -19,6 +19,7 @@ from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Sequence
 
     from fadoctor.judging.explain.causes import Cause
@@ -75,6 +76,8 @@ _POLITE = compiled(
     r"|sorry\b[^\n]{0,40}|@[\w-]{1,40}:?|cheers\b[^\n]{0,20}|\u8c22\u8c22[^\n]{0,20}"
     r"|\u0441\u043f\u0430\u0441\u0438\u0431\u043e[^\n]{0,30}|danke[^\n]{0,30}|gracias[^\n]{0,30})\W{0,4}"
 )
+# EDIT: I managed to fix it. What was written before follows.
+_EDITED = compiled(r"(?i)\W{0,4}(?:edit(?:ed)?|update)\b\W{0,4}")
 # 2.0.1 is one word; there is no blank behind a Chinese full stop.
 _SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
 # pip install x | $ export A=1 | python -m pip install y
@@ -170,6 +173,8 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
     if small_idea("settled-title", knowledge).search(simplified(texts[0].lower())):
         return True
     over, not_yet = (small_idea(name, knowledge) for name in ("settled-told", "unsettled-told"))
+    if _EDITED.match(texts[0]) and _says_it_first(" ".join(texts[:LAST]), over, not_yet):
+        return True
     while texts and (
         _OF_A_FORM.fullmatch(texts[-1])
         or _COMMAND.match(texts[-1])
@@ -181,6 +186,12 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
     last = [each.strip() for each in _SENTENCE.split(simplified(texts[-1].lower())) if each.strip()]
     said = [each for each in last[-LAST:] if not_yet.search(each) or over.search(each)]
     return bool(said) and not any(not_yet.search(each) for each in said)
+
+
+def _says_it_first(text: str, over: re.Pattern[str], not_yet: re.Pattern[str]) -> bool:
+    """Return whether the first sentence of a text says that all is well."""
+    first = _SENTENCE.split(simplified(text.lower()), maxsplit=1)[0]
+    return over.search(first) is not None and not_yet.search(first) is None
 
 
 def _is_shared(texts: list[str], knowledge: Knowledge) -> bool:

@@ -302,3 +302,10 @@ def test_the_abi_follows_from_the_build(
         "torch.cxx11_abi"
     )
     assert (fact.value if isinstance(fact, Known) else None) is abi
+
+
+def test_a_build_for_cuda_is_no_mistake_under_zluda(knowledge: Knowledge) -> None:
+    log = "torch 2.3.1+cu118 detected GPU: AMD Radeon RX 6800 [ZLUDA]\n"
+    environment = facts(knowledge, log)
+    assert isinstance(environment.fact("torch.cuda"), Unknown)
+    assert environment.fact("gpu[0].vendor").value == "amd"

@@ -162,3 +162,41 @@ def test_a_card_beside_the_graphics_of_the_processor_is_not_of_its_vendor(
 ) -> None:
     text = "The laptop has an integrated Radeon 780M and a dedicated 4070; PyTorch uses the CPU."
     assert Vendor([Line(1, text, "")], knowledge).name == ""
+
+
+OF_NVIDIA = ("nvidia-", "whl/cu", "cu126", "NVIDIA's", "nvcc", "--gpus all", "GeForce", "CUDA_HOME")
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "{} is not used by PyTorch on Linux, everything runs on the CPU.",
+        "torch.cuda.is_available() returns False with my {}.",
+        "RuntimeError: Found no NVIDIA driver on your system. My GPU is a {}.",
+        "ComfyUI on my {}: AssertionError: Torch not compiled with CUDA enabled",
+        "xformers does not work on my {}",
+    ],
+)
+@pytest.mark.parametrize(
+    "gpu",
+    ["RX 9070 XT", "RX 560D", "Vega 8", "R9 390", "WX 9100", "Radeon 610M", "Strix Halo", "MI-50",
+     "6750 GRE", "Navi 21", "BC-250", "AMD card"],
+)  # fmt: skip
+def test_no_advice_of_nvidia_for_a_gpu_of_amd(
+    knowledge: Knowledge, gpu: str, complaint: str
+) -> None:
+    fixes = [fix for each in explained(knowledge, complaint.format(gpu)).findings
+             for fix in each.fixes]  # fmt: skip
+    said = [part for fix in fixes for step in fix.steps
+            for part in (step.text, step.index, *step.items)]  # fmt: skip
+    assert not [part for part in said if any(word in part for word in OF_NVIDIA)]
+
+
+def test_a_question_about_a_gpu_of_amd_asks_what_its_owner_can_run(knowledge: Knowledge) -> None:
+    report = explained(
+        knowledge, "RuntimeError: Found no NVIDIA driver on your system, Rocm 6, AMD"
+    )
+    asked = [step.text for each in report.findings for fix in each.fixes if fix.id == QUESTION
+             for step in fix.steps]  # fmt: skip
+    assert any("rocminfo" in text for text in asked)
+    assert not any("nvidia-smi" in text for text in asked)

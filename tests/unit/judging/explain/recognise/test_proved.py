@@ -84,3 +84,17 @@ def test_of_a_long_log_no_sentence_is_a_complaint(knowledge: Knowledge) -> None:
     lines = tuple(Line(number, "it fails", "") for number in range(LINES_LIMIT + 1))
     assert complaining(lines, knowledge) == ()
     assert len(complaining(lines[:3], knowledge)) == 3
+
+
+FORM = "### GPU\nRX 6800\n### Packages\n"
+FORM += '{"torch": "2.4.1+cu121", "xformers": null}\n'
+
+
+@pytest.mark.parametrize(
+    "heading", ["### What you expected to happen", "**Actual behavior**", "## Describe the bug"]
+)
+def test_what_a_form_asks_trouble_for_is_a_complaint(knowledge: Knowledge, heading: str) -> None:
+    answer = "The installer took the other list for my cards.\n"
+    assert ids(knowledge, f"{FORM}{heading}\n{answer}") == ["torch-other-vendor"]
+    assert ids(knowledge, f"{FORM}### Remarks\n{answer}") == []
+    assert ids(knowledge, f"{FORM}{heading}\nThe editor is blue.\n### More\n{answer}") == []

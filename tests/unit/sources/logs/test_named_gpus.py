@@ -1,0 +1,61 @@
+"""GPUs that a line names, also those of which no table has the chip."""
+
+from __future__ import annotations
+
+import pytest
+
+from fadoctor.sources.logs.mentions import mentions
+from fadoctor.sources.logs.named_gpus import named_gpus
+from fadoctor.sources.pasted.claims import PastedLine
+from fadoctor.sources.targets.gpu_name import models
+from tests.unit.judging.engine.builders import shipped
+
+
+def said(text: str) -> dict[str, str]:
+    claims = named_gpus(PastedLine(1, text), {}, shipped().tables)
+    return {claim.name: str(claim.value) for claim, _ in claims}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RX 560D", "RX 6750 GRE", "6750 GRE", "RX-6850M XT", "Vega 8", "Vega Frontier", "R9 390",
+        "R7 M370", "Navi 21", "Polaris 10", "MI-50", "BC-250", "Radeon 610M",
+    ],
+)  # fmt: skip
+def test_what_only_amd_calls_so_is_a_gpu_of_amd(name: str) -> None:
+    found = said(f"my {name} is idle")
+    assert found["gpu[0].vendor"] == "amd"
+    assert "gpu[0].compute_capability" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "gfx"),
+    [
+        ("WX 5100", "gfx803"), ("Radeon Pro WX 9100", "gfx900"), ("RX 580 2048SP", "gfx803"),
+        ("RX 560X", "gfx803"), ("RX 6600", "gfx1032"),
+    ],
+)  # fmt: skip
+def test_names_of_workstations_and_older_cards(name: str, gfx: str) -> None:
+    assert said(f"my {name} is idle")["gpu[0].gfx"] == gfx
+
+
+@pytest.mark.parametrize(
+    "text", ["an AMD r5 5600X", "vega 5.2 draws charts", "a Ryzen 9 7950X", "GeForce 610M"]
+)
+def test_what_is_no_gpu_of_amd(text: str) -> None:
+    assert said(text).get("gpu[0].vendor") != "amd"
+
+
+def test_a_card_beside_the_graphics_of_a_processor_of_which_no_chip_is_known() -> None:
+    assert said("an RTX 3060 beside Vega 8")["gpu[0].vendor"] == "nvidia"
+
+
+def test_a_line_without_a_digit_may_name_a_gpu() -> None:
+    tables = shipped().tables
+    spelt = [gpu.name for gpu in models(tables) if not any(map(str.isdigit, gpu.name))]
+    of_amd = [name for name in spelt if name.startswith(("Radeon", "Strix", "Krackan"))]
+    assert {"Strix Halo", "Radeon VII"} <= set(of_amd)
+    for name in of_amd:
+        claims = mentions([PastedLine(1, f"my {name} is idle")], tables)
+        assert "gpu[0].vendor" in {claim.name for claim in claims}, name
