@@ -53,10 +53,16 @@ class ReleaseMonths:
             if not any(month is not None and month > asker + _LONG for month in months):
                 break
             # what mends such a release came later
-            return sorted(
-                found, key=lambda each: version_part(each.version, "minor") not in minors
-            )
+            return sorted(found, key=lambda each: version_part(each.version, "minor") not in minors)
         return list(found)
+
+    def end_of_their_time(self, found: Sequence[Choice], askers: Iterable[tuple[str, str]]) -> str:
+        """Return the bound that keeps away what came long after who asks, "" where nothing did."""
+        timely = self.of_their_time(found, askers)
+        if not timely or timely[0] == found[0]:
+            return ""
+        major, _, minor = (version_part(timely[0].version, "minor") or "").partition(".")
+        return f"<{major}.{int(minor) + 1}" if minor.isdigit() else ""
 
     def newest_of(self, releases: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the one of some releases that was published last, none where nobody knows."""
