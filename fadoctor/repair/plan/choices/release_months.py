@@ -64,6 +64,12 @@ class ReleaseMonths:
         major, _, minor = (version_part(timely[0].version, "minor") or "").partition(".")
         return f"<{major}.{int(minor) + 1}" if minor.isdigit() else ""
 
+    def long_after(self, late: tuple[str, str], early: tuple[str, str]) -> int:
+        """Return how many months a release came after another, 0 for few, or where nobody knows."""
+        first, second = self._of(*early), self._of(*late)
+        passed = second - first if first is not None and second is not None else 0
+        return passed if passed > _LONG else 0
+
     def newest_of(self, releases: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the one of some releases that was published last, none where nobody knows."""
         dated = [(month, each) for each in releases if (month := self._of(*each)) is not None]
