@@ -40,7 +40,7 @@ HELPERS = (
     "einops", "typing-extensions", "torch-c-dlpack-ext", "apache-tvm-ffi", "nvidia-cutlass-dsl",
     "quack-kernels", "bitsandbytes", "trl", "unsloth-zoo", "transformers", "accelerate", "peft",
     "kernels", "huggingface-hub", "sympy", "tensordict", "safetensors", "mistral-common",
-    "hf-xet",
+    "hf-xet", "torchao",
 )  # fmt: skip
 """Packages of the table ``helper-releases``."""
 
@@ -55,7 +55,7 @@ DECLARED = (
 DATED = (
     "accelerate", "axolotl", "bitsandbytes", "datasets", "deepspeed", "diffusers",
     "huggingface-hub", "kernels", "llamafactory", "ms-swift", "openrlhf", "peft",
-    "sentence-transformers", "sglang", "tokenizers", "transformers", "trl", "unsloth",
+    "sentence-transformers", "sglang", "tokenizers", "torchao", "transformers", "trl", "unsloth",
     "unsloth-zoo", "verl", "vllm",
 )  # fmt: skip
 """Packages that require each other in open ranges: it counts when a release was published."""

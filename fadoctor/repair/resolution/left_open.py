@@ -16,6 +16,7 @@ from fadoctor.model.packages import NUMPY, package_of
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.model.plan_words import OPEN_NOTE
 from fadoctor.repair.plan.choices.offers import offer
+from fadoctor.repair.plan.choices.release_months import ReleaseMonths
 from fadoctor.repair.plan.choices.released import within_both
 from fadoctor.repair.plan.planner import outcome_of
 from fadoctor.repair.plan.states.compiled import ASSUMED
@@ -27,6 +28,7 @@ from fadoctor.repair.resolution.resolver_worlds import (
     newest_within,
     resolved_today,
 )
+from fadoctor.repair.resolution.timely import timely_bound
 from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
@@ -42,6 +44,17 @@ _AS_RANGE = re.compile(r"^==([0-9]{1,4})[.0-9]*$")
 
 
 _END = re.compile(r"<[0-9][0-9.]{0,30}$")
+
+
+class _Open(NamedTuple):
+    """A package of which nobody knows which release comes, and whose newest one fails."""
+
+    package: str
+    findings: tuple[Finding, ...]
+    bound: str
+    """The bound that ends all of it, as a fix says it; "" for none."""
+    asked: str
+    """The same, with the end of the time of who pins what requires the package."""
 
 
 class OpenBound(NamedTuple):
@@ -60,7 +73,7 @@ def open_notes(
 
     `environment`: as the files describe it. `written`: the packages that a plan bounds in them.
     """
-    for package, found, bound in _open(environment, knowledge):
+    for package, found, bound, asked in _open(environment, knowledge):
         if name_of(package) in written:
             yield (
                 f"{OPEN_NOTE}{name_of(package)} comes: "
@@ -70,7 +83,7 @@ def open_notes(
         told = [e for e in found if _requirement(e, package) == bound] if bound else []
         told = told or list(found)
         for each in told[:1] if bound else told:
-            advice = f" Ask for {bound} to be sure" if bound else ""
+            advice = f" Ask for {asked} to be sure" if asked else ""
             yield f"{OPEN_NOTE}{name_of(package)} comes. {each.message}{advice}"
 
 
@@ -80,13 +93,13 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
     Bounds alone: whatever else bounds the package may refuse an exact release.
     """
     yield from _too_new(environment, knowledge)
-    for package, found, bound in _open(environment, knowledge):
+    for package, found, bound, asked in _open(environment, knowledge):
         name = name_of(package)
         # no release of NumPy's next generation helps an old torch, whoever bounds it
         is_sure = name == NUMPY or any(each.severity is Severity.ERROR for each in found)
         is_sure = is_sure or any(map(_is_of_pair, found))
         if bound and (is_sure or not any(_requirement(each, package) for each in found)):
-            own = _AS_RANGE.sub(_below_next, bound.removeprefix(name))
+            own = _AS_RANGE.sub(_below_next, asked.removeprefix(name))
             yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
 
 
@@ -131,13 +144,12 @@ def _too_new(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBou
         yield OpenBound(name, name + bound, found)
 
 
-def _open(
-    environment: Environment, knowledge: Knowledge
-) -> Iterator[tuple[str, tuple[Finding, ...], str]]:
+def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
     """Yield packages, what is wrong with the newest of each, and the bound that ends all of it."""
     if not any(map(package_of, environment.bounded)):
         return
-    resolver, taken = resolved_today(environment, Matrix(load_apart(knowledge.tables)))
+    matrix = Matrix(load_apart(knowledge.tables))
+    resolver, taken = resolved_today(environment, matrix)
     known = settled(labelled(resolver.world(taken)))
     told = {each.fingerprint for each in foresee(known, knowledge).assessment.findings}
 
@@ -162,15 +174,18 @@ def _open(
         bounds = {f"{name_of(package)}{e[0]}": None for e in ends if e} or bounds
         if not bounds:  # fixes that move what is pinned are none here: it was tried with older ones
             bounds = {f"{name_of(package)}<{version.partition('.')[0]}": None}
-        yield package, found, next(
-            (
-                bound
-                for bound in bounds
-                if (newest := newest_within(resolver, package, bound))
-                and not wrong_with(package, newest)
-            ),
-            "",
-        )  # fmt: skip
+        good = (
+            bound
+            for bound in bounds
+            if (newest := newest_within(resolver, package, bound))
+            and not wrong_with(package, newest)
+        )
+        bound = next(good, "")
+        months = ReleaseMonths(matrix)
+        asked = timely_bound(resolver, package, bound, taken, months) if bound else ""
+        newest = newest_within(resolver, package, asked) if asked != bound else ""
+        is_good = bool(newest) and not wrong_with(package, newest)
+        yield _Open(package, found, bound, asked if is_good else bound)
 
 
 def _is_of_pair(finding: Finding) -> bool:

@@ -39,6 +39,8 @@ STARTS = {
     "unsloth": ("unsloth", "unsloth.models.loader"),
     "llamafactory": ("llamafactory", "llamafactory.train.tuner"),
     "axolotl": ("axolotl", "axolotl.cli.train"),
+    "vllm": ("vllm", "vllm.entrypoints.llm", "vllm.engine.llm_engine"),
+    "sglang": ("sglang", "sglang.srt.server_args", "sglang.srt.managers.scheduler"),
 }
 """Whose imports are followed, and what is imported."""
 

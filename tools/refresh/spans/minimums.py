@@ -1,8 +1,10 @@
-"""What transformers asks of a package where a part of it is used, and its metadata do not say.
+"""What packages ask of another one where a part of them is used, and their metadata do not say.
 
-Two things are read. A constant such as ``MIN_PEFT_VERSION`` that is compared before an adapter is
-loaded. And a name that is imported beside a new enough package alone, but is in the annotation of a
-field always: whoever resolves the annotations, as a parser of arguments does, stops without it.
+Three things are read. A constant such as ``MIN_PEFT_VERSION`` that transformers compares before an
+adapter is loaded. A name that it imports beside a new enough package alone, but has in the
+annotation of a field always: whoever resolves the annotations, as a parser of arguments does, stops
+without it. And a constant that peft compares with an installed package before it wraps a layer,
+where it raises ImportError.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from tools.refresh.wheel import Wheel
 
 TABLE = "minimums-in-use"
-PACKAGE, OLDEST = "transformers", Version("4.36.0")
+TRANSFORMERS, PEFT = "transformers", "peft"
+PACKAGES = {TRANSFORMERS: Version("4.36.0"), PEFT: Version("0.8.0")}
+"""Whose sources are read, and since which release."""
+LOOKING = "peft/import_utils.py"
 COMPARING = "transformers/integrations/peft.py"
 ANNOTATED = "transformers/training_args.py"
 RESOLVES = "trl"
@@ -27,17 +32,60 @@ RESOLVES = "trl"
 
 _CONSTANT = re.compile(r"MIN_([A-Z]{2,20})_VERSION")
 _COMPARES = re.compile(r"check_[a-z]{2,20}_version")
-_THERE = re.compile(r"is_([a-z]{2,20})_available")
+_THERE = re.compile(r"is_([a-z][a-z_]{1,20})_available")
 
 Minimums = frozenset[tuple[str, str, str]]
 """What is needed, from which release on, and beside what: "" where that does not matter."""
 
 
-def minimums_of(wheel: Wheel) -> Minimums:
-    """Return what a release asks for."""
+def minimums_of(package: str, wheel: Wheel) -> Minimums:
+    """Return what a release of a package asks for."""
     names = frozenset(wheel.names)
+    if package == PEFT:
+        return raised_in(wheel.text(LOOKING) if LOOKING in names else "")
     compared, annotated = (wheel.text(p) if p in names else "" for p in (COMPARING, ANNOTATED))
     return compared_in(compared) | annotated_in(annotated)
+
+
+def raised_in(source: str) -> Minimums:
+    """Return with which releases the functions of a source raise no ImportError.
+
+    Each asks whether one package is there. What else it compares, it asks beside that one.
+    """
+    found: set[tuple[str, str, str]] = set()
+    for node in ast.parse(source).body:
+        named = _THERE.fullmatch(node.name) if isinstance(node, ast.FunctionDef) else None
+        if named is None or not any(map(_is_refusal, ast.walk(node))):
+            continue
+        own = named[1].replace("_", "-")
+        given = dict(filter(None, map(_assigned, ast.walk(node))))
+        for each in ast.walk(node):
+            if not isinstance(each, ast.Compare) or len(each.comparators) != 1:
+                continue
+            sides = (each.left, each.comparators[0])
+            words = [given.get(side.id, "") for side in sides if isinstance(side, ast.Name)]
+            least = [word for word in words if word[:1].isdigit()]
+            names = [word for word in words if word and not word[:1].isdigit()]
+            if least and names:
+                found.add((names[0], least[0], "" if names[0] == own else own))
+    return frozenset(found)
+
+
+def _is_refusal(node: ast.AST) -> bool:
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    return isinstance(raised, ast.Call) and _called(raised) == "ImportError"
+
+
+def _assigned(node: ast.AST) -> tuple[str, str] | None:
+    """Return a name, and the version or the distribution that is the only text of its value."""
+    if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+        return None
+    texts = [
+        each.value
+        for each in ast.walk(node.value)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    ]
+    return (node.targets[0].id, texts[0].replace("_", "-")) if len(texts) == 1 else None
 
 
 def compared_in(source: str) -> Minimums:
@@ -80,8 +128,10 @@ def annotated_in(source: str) -> Minimums:
     return frozenset((*needed, RESOLVES) for name, needed in bound.items() if name in words)
 
 
-def minimum_rows(had: Mapping[Version, Minimums], newest: Mapping[str, Version]) -> list[str]:
-    """Return the rows: from which release to which one the same is asked for.
+def minimum_rows(
+    package: str, had: Mapping[Version, Minimums], newest: Mapping[str, Version]
+) -> list[str]:
+    """Return the rows of a package: from which release to which one the same is asked for.
 
     What no release has yet (`newest` is the last one of each) nobody can install: no row.
     """
@@ -90,7 +140,7 @@ def minimum_rows(had: Mapping[Version, Minimums], newest: Mapping[str, Version])
     for what in sorted({(need, beside) for each in had.values() for need, _, beside in each}):
         least = [_least(had[version], what) for version in versions]
         rows += [
-            _row(what, version, low)
+            _row(package, what, version, low)
             for version, low in _runs(versions, least)
             if Version(low) <= newest[what[0]]
         ]
@@ -113,10 +163,10 @@ def _runs(versions: list[Version], least: list[str]) -> Iterator[tuple[str, str]
             start = place
 
 
-def _row(what: tuple[str, str], version: str, least: str) -> str:
+def _row(package: str, what: tuple[str, str], version: str, least: str) -> str:
     need, beside = what
     more = f", beside: {beside}" if beside else ""
-    cells = f'package: {PACKAGE}, version: "{version}", needs: {need}, least: {least}{more}'
+    cells = f'package: {package}, version: "{version}", needs: {need}, least: {least}{more}'
     return f"  - {{{cells}}}\n"
 
 

@@ -176,14 +176,17 @@ def _of_constructors(index: Index, unread: list[str]) -> Rows:
 
 
 def _of_minimums(index: Index, unread: list[str]) -> Rows:
-    had: dict[Version, minimums.Minimums] = {}
-    for version, release in _since(index, minimums.PACKAGE, minimums.OLDEST):
-        found = _read(index, release.wheels(), minimums.minimums_of, unread)
-        if found is not None:
-            had[version] = found
-    needed = {need for each in had.values() for need, _, _ in each}
-    newest = {need: max(index.releases(need), default=Version("0")) for need in needed}
-    return {minimums.TABLE: minimums.minimum_rows(had, newest)} if had else {}
+    rows: list[str] = []
+    for package, oldest in minimums.PACKAGES.items():
+        had: dict[Version, minimums.Minimums] = {}
+        for version, release in _since(index, package, oldest):
+            read = partial(minimums.minimums_of, package)
+            if (found := _read(index, release.wheels(), read, unread)) is not None:
+                had[version] = found
+        needed = {need for each in had.values() for need, _, _ in each}
+        newest = {need: max(index.releases(need), default=Version("0")) for need in needed}
+        rows += minimums.minimum_rows(package, had, newest) if had else []
+    return {minimums.TABLE: rows}
 
 
 def _of_pythons(index: Index, unread: list[str]) -> Rows:

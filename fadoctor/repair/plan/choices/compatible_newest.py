@@ -144,7 +144,8 @@ class Company:
         taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
         months = self.problem.session.months
         askers = [(asker, version) for asker, version, _ in asking]
-        timely = months.of_their_time(taken, askers or self._in_use(distribution, there))
+        beside = months.newest_of(self._in_use(distribution, there)) if not askers else ()
+        timely = months.of_their_time(taken, askers or beside)
         return self._nearest_first(distribution, timely)
 
     def _in_use(self, distribution: str, there: Mapping[str, str]) -> Iterable[tuple[str, str]]:

@@ -37,22 +37,43 @@ class ReleaseMonths:
     ) -> list[Choice]:
         """Return releases with those first that were there when what asks for them was in use.
 
-        As they are where none is long after the newest of the askers, or nobody knows.
+        The oldest asker for whose time there is one decides: newer askers say from which release on
+        they work, and none says until which one. As they are where none is long after it, or nobody
+        knows.
         """
-        told = [month for asker in askers if (month := self._of(*asker)) is not None]
-        if not told:
-            return list(found)
-        newest = max(told)
         months = [self._of(each.distribution, each.version) for each in found]
-        if not any(month is not None and month > newest + _LONG for month in months):
-            return list(found)
-        minors = {
-            version_part(each.version, "minor")
-            for each, month in zip(found, months, strict=True)
-            if month is not None and month <= newest + _ALONGSIDE
-        }
-        # what mends such a release came later
-        return sorted(found, key=lambda each: version_part(each.version, "minor") not in minors)
+        for asker in sorted({month for each in askers if (month := self._of(*each)) is not None}):
+            minors = {
+                version_part(each.version, "minor")
+                for each, month in zip(found, months, strict=True)
+                if month is not None and month <= asker + _ALONGSIDE
+            }
+            if not minors:
+                continue
+            if not any(month is not None and month > asker + _LONG for month in months):
+                break
+            # what mends such a release came later
+            return sorted(found, key=lambda each: version_part(each.version, "minor") not in minors)
+        return list(found)
+
+    def end_of_their_time(self, found: Sequence[Choice], askers: Iterable[tuple[str, str]]) -> str:
+        """Return the bound that keeps away what came long after who asks, "" where nothing did."""
+        timely = self.of_their_time(found, askers)
+        if not timely or timely[0] == found[0]:
+            return ""
+        major, _, minor = (version_part(timely[0].version, "minor") or "").partition(".")
+        return f"<{major}.{int(minor) + 1}" if minor.isdigit() else ""
+
+    def long_after(self, late: tuple[str, str], early: tuple[str, str]) -> int:
+        """Return how many months a release came after another, 0 for few, or where nobody knows."""
+        first, second = self._of(*early), self._of(*late)
+        passed = second - first if first is not None and second is not None else 0
+        return passed if passed > _LONG else 0
+
+    def newest_of(self, releases: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Return the one of some releases that was published last, none where nobody knows."""
+        dated = [(month, each) for each in releases if (month := self._of(*each)) is not None]
+        return [max(dated)[1]] if dated else []
 
     def _of(self, distribution: str, version: str) -> int | None:
         return self._months.get((distribution, version_part(version, "base") or version))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.same_version import of_same_version
-from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
@@ -22,7 +22,7 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from fadoctor.repair.plan.choices.offers import bounded, is_told, newest_in, offer
-from fadoctor.repair.plan.choices.released import accepts, is_there
+from fadoctor.repair.plan.choices.released import accepts, is_there, within_both
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.states.at_odds import at_odds
 from fadoctor.repair.plan.states.moving_along import held_back, newest_together
@@ -51,7 +51,8 @@ class Aftermath(msgspec.Struct, frozen=True):
     broken: tuple[Violation, ...] = ()
     """Requirements that nothing mends."""
     replaced: int = 0
-    """How many of the followers are there already, in another release."""
+    """How many of the followers are there already, in another release; one of another major version
+    counts twice: programs are written for one."""
 
 
 def aftermath(
@@ -102,9 +103,17 @@ def aftermath(
     for first, second in combinations([*state.values(), *followers.values()], 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
+    replaced = [followers[package] for package, is_replaced in found.items() if is_replaced]
+    majors = sum(_has_other_major(each, there.get(each.distribution, "")) for each in replaced)
     return Aftermath(
-        tuple(followers[name] for name in sorted(followers)), tuple(broken), sum(found.values())
+        tuple(followers[name] for name in sorted(followers)), tuple(broken), len(replaced) + majors
     )
+
+
+def _has_other_major(choice: Choice, here: str) -> bool:
+    """Return whether a release is of another major version than the one that is installed."""
+    majors = [version_part(version, "major") for version in (here, choice.version)]
+    return None not in majors and is_told(choice) and majors[0] != majors[1]
 
 
 def _asked_along(
@@ -142,8 +151,11 @@ def _undeclared(
             if package in stays or is_there(environment, package):
                 continue
             bound = bounded(problem.session.matrix, asker.distribution, asker.version, name, "")
-            asked = dict.fromkeys((*specifier.split(","), *bound.split(",")))
-            coming = newest_in(name, ",".join(filter(None, asked)), "") if bound else None
+            asked = within_both(specifier, bound)
+            known = problem.session.candidates.helpers.fitting(name, environment, [asked], {})
+            who = [(asker.distribution, asker.version)]
+            end = problem.session.months.end_of_their_time(known, who) if bound else ""
+            coming = newest_in(name, within_both(asked, end), "") if bound else None
             found |= {package: coming} if coming is not None else {}
     return found
 

@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 from fadoctor.judging.diagnose import is_without_stack
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Known, Unknown, fact_text
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASES, TORCH, package_of
+from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text
+from fadoctor.model.packages import (
+    FLASH_ATTN,
+    FRAMEWORKS,
+    PACKAGES,
+    RELEASES,
+    TORCH,
+    TRANSFORMERS,
+    package_of,
+)
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.choices.domain import is_of_another_vendor
+from fadoctor.repair.plan.choices.offers import bounded
+from fadoctor.repair.plan.choices.released import listed_packages
 from fadoctor.repair.plan.written.refusals import instead_notes
 from fadoctor.sources.manifests.installed.combine import exact_version
 
@@ -47,6 +57,7 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
     yield from _beyond_tables(problem, solution, proof)
     yield from instead_notes(problem, proof)
     yield from _compiled(problem, solution)
+    yield from _untried(problem, solution)
     for choice in solution.changes:
         made_by = problem.environment.fact(f"{choice.package}.installer")
         is_file = problem.environment.target.kind == "manifest"
@@ -76,6 +87,34 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
     elif proof.missed and problem.gpus and problem.has_no_index:
         where = problem.platform
         yield f"PyTorch's index may have builds of torch for {where} that the tables do not list"
+
+
+def _untried(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say which transformers stays beside a framework that comes, though it is long after it.
+
+    No metadata forbid it, and no source tells more.
+    """
+    moved = {choice.distribution for choice in solution.changes}
+    here = listed_packages(problem.environment).get(TRANSFORMERS, "")
+    for choice in solution.changes if here and TRANSFORMERS not in moved else ():
+        needs = fact_mapping(choice.facts.get(f"{choice.package}.requires"))
+        asked = bounded(
+            problem.session.matrix, choice.distribution, choice.version, TRANSFORMERS,
+            needs.get(TRANSFORMERS, ""),
+        )  # fmt: skip
+        if choice.package not in FRAMEWORKS or TRANSFORMERS not in needs or "==" in asked:
+            continue
+        mine, months = (choice.distribution, choice.version), problem.session.months
+        if passed := months.long_after((TRANSFORMERS, here), mine):
+            known = problem.session.candidates.helpers.fitting(
+                TRANSFORMERS, problem.environment, [asked], {}
+            )
+            end = months.end_of_their_time(known, [mine])
+            older = f"; {TRANSFORMERS}{end} matches its date" if end else ""
+            yield (
+                f"{TRANSFORMERS} {here} was released {passed} months after {' '.join(mine)}: "
+                f"no source says that they work together{older}"
+            )
 
 
 def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
-from fadoctor.model.packages import NUMPY, RELEASE_TABLES, TORCH, package_of
+from fadoctor.model.packages import NUMPY, RELEASE_TABLES, RELEASES, TORCH, package_of
 from fadoctor.sources.manifests.images.container_image import has_torch_alone
 from fadoctor.sources.manifests.installed.contradicted import releases_asked
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
@@ -267,7 +268,7 @@ class _Bounding:
         """Yield what each release requires of which one comes; none where a table may lack it."""
         if self.how(planned.name) == BY_TABLES:
             requires = self.facts.get(f"{package_of(planned.name)}.requires", Absent("not read"))
-            yield from [fact_mapping(requires)] if planned.version else []
+            yield from [fact_mapping(requires)] if planned.version else self._of_range(planned)
             return
         if planned.name not in self.releases or self.is_unlisted(planned):
             return
@@ -279,6 +280,26 @@ class _Bounding:
         for release in comes:
             needs = declared(planned.name, release, self.matrix)
             yield {name: text for name, text in needs.items() if name != NUMPY}
+
+    def _of_range(self, planned: Planned) -> Iterator[dict[str, str]]:
+        """Yield what each release in a range requires, but for those that the files' pins refuse.
+
+        vllm>=0.8 beside torch==2.6.0 comes as one of those that pin this torch.
+        """
+        table, columns = RELEASES.get(package_of(planned.name), ("", {}))
+        allowed = parse_specifier(planned.specifier)
+        if not table or allowed is None or not (planned.is_sure and _is_range(planned)):
+            return
+        pins = {each.name: parse_version(each.version) for each in self.combined.packages.values()}
+        for row in self.matrix.tables[table].rows:
+            if not any(map(allowed.contains, cell_words(row["version"]))):
+                continue
+            needs = {n: str(row[c]) for c, n in columns.items() if isinstance(row.get(c), str)}
+            asked = ((parse_specifier(text), pins.get(name)) for name, text in needs.items())
+            if all(
+                a is None or pin is None or a.contains(pin, prereleases=True) for a, pin in asked
+            ):
+                yield needs
 
     def bounds_numpy(self, planned: Planned) -> bool:
         """Return whether a distribution may keep NumPy from its newest release."""

@@ -100,8 +100,40 @@ def test_what_is_asked_for_brings_no_release_that_it_cannot_use() -> None:
     steps = [each for each in plan(here, want=("vllm",)).actions if each.is_step]
     asked = [each for step in steps for each in step.requirements]
     assert [each for each in asked if each.startswith("transformers")] == [
-        "transformers>=4.48.2,<5"
+        "transformers>=4.48.2,<4.51"
     ]
+
+
+@pytest.mark.parametrize(("transformers", "is_late"), [("4.57.1", True), ("4.52.4", False)])
+def test_what_stays_and_came_long_after_a_framework_is_said(
+    transformers: str, *, is_late: bool
+) -> None:
+    text = (
+        "$ pip list\ntorch 2.6.0\ntriton 3.2.0\ntorchvision 0.21.0\n"
+        f"transformers {transformers}\nnumpy 2.2.6\n"
+    )
+    found = plan(assumed(text, "A100"), want=("vllm",), keep=("torch",))
+    assert changes(found)["vllm"] == "0.8.5.post1"
+    told = [note for note in found.notes if "no source says that they work together" in note]
+    assert [note.partition("; ")[2] for note in told] == [
+        "transformers<4.54 matches its date"
+    ] * is_late
+
+
+def test_a_framework_moves_to_a_release_that_keeps_the_major_version_of_others() -> None:
+    """Regression: of the releases for one torch came the newest, and with it transformers 5."""
+    text = (
+        "$ pip list\ntorch 2.9.1\ntriton 3.5.1\nsglang 0.5.5\nsgl-kernel 0.3.16.post5\n"
+        "flashinfer-python 0.5.0\ntransformers 4.57.1\ntokenizers 0.22.1\n"
+    )
+    here = apply_overlays(
+        read(text),
+        Overlays(("H100",), "580.95.05", "", "3.11", "linux_x86_64"),
+        Matrix(session().knowledge.tables),
+    )
+    found = changes(plan(here, keep=("torch",)))
+    assert found["sglang"] == "0.5.9"
+    assert "transformers" not in found
 
 
 @pytest.mark.parametrize(("peft", "after"), [("0.14.0", "0.13.2"), ("0.13.2", ""), ("0.12.0", "")])

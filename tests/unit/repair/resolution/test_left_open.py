@@ -45,8 +45,12 @@ def test_a_release_that_a_pin_keeps_out_does_not_come(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        (f"vllm==0.8.5\ntransformers>=4.51\n{UNREAD}", ["transformers>=4.51,<5"]),
-        (f"vllm==0.8.5\n{UNREAD}", ["transformers<5"]),  # no file names it, and vLLM brings it
+        (f"vllm==0.8.5\ntransformers>=4.51\n{UNREAD}", ["transformers>=4.51,<4.53"]),
+        (f"vllm==0.8.5\n{UNREAD}", ["transformers<4.53"]),  # no file names it, and vLLM brings it
+        (f"vllm==0.7.3\n{UNREAD}", ["transformers<4.51"]),  # what came long after it is untried
+        (f"vllm==0.7.3\ntransformers>=4.55\n{UNREAD}", ["transformers>=4.55,<5"]),
+        (f"torch==2.6.0\nvllm>=0.8\n{UNREAD}", ["transformers<4.54"]),  # one that pins this torch
+        (f"vllm>=0.8\n{UNREAD}", []),
         (f"vllm==0.8.5\ntransformers>=4.51,<5\n{UNREAD}", []),
         (f"vllm==0.19.0\n{UNREAD}", []),  # its metadata bound it
         (f"torch==2.5.1\ntransformers>=5,<6\n{UNREAD}", ["transformers>=5.15,<5.20"]),

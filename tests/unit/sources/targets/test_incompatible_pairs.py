@@ -75,7 +75,7 @@ def test_the_newest_release_that_goes_with_what_is_there() -> None:
 
 
 def test_who_is_asked_again_when_vllm_moves() -> None:
-    assert paired_with({"vllm"}, MATRIX) == ("unsloth", "trl")
+    assert paired_with({"vllm"}, MATRIX) == ("unsloth", "trl", "sglang")
 
 
 @pytest.mark.parametrize(

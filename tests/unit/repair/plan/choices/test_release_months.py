@@ -24,8 +24,17 @@ def test_what_mends_a_release_counts_as_of_its_time() -> None:
     assert _sorted(("trl", "0.24.0"))[0] == "4.57.6"
 
 
-def test_the_newest_asker_decides() -> None:
-    assert _sorted(("vllm", "0.6.6"), ("trl", "0.24.0"))[0] == "4.57.6"
+def test_the_oldest_asker_decides_for_whose_time_there_is_one() -> None:
+    assert _sorted(("vllm", "0.6.6"), ("peft", "0.21.2"))[0] == "4.48.2"
+    assert _sorted(("vllm", "0.4.0"), ("trl", "0.24.0"))[0] == "4.57.6"
+
+
+def test_of_what_is_in_use_beside_the_last_is_known() -> None:
+    months = session().months
+    assert months.newest_of([("vllm", "0.6.6"), ("trl", "0.24.0"), ("somebody", "1")]) == [
+        ("trl", "0.24.0")
+    ]
+    assert months.newest_of([("somebody", "1")]) == []
 
 
 @pytest.mark.parametrize("asker", [("vllm", "0.33.0"), ("vllm", "9.9"), ("somebody", "1.0")])
