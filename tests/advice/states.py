@@ -36,8 +36,18 @@ MACHINES = (
 """GPU and attention package of the machines on which the facts of a case come true."""
 
 SEED = 12
-ALL = "fixes" in os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
-MADE = 300 if ALL else 40
+_ASKED = os.environ.get("FADOCTOR_TESTS_REQUIRE", "").split(",")
+WHOLE = "whole-fixes" in _ASKED
+
+
+def by_effort(always: int, asked: int, whole: int) -> int:
+    """Return how many to try: always, by `fixes` (.ci/run), by `whole-fixes` (once a week)."""
+    if WHOLE:
+        return whole
+    return asked if "fixes" in _ASKED else always
+
+
+MADE = by_effort(40, 120, 300)
 """States of the enumeration that are tried, at random."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,10 @@ STATES = (
     'File "D:\\work\\venv\\Lib\\site-packages\\app\\run.py", line 3, in <module>',
     "ada@box:~/work$ poetry run pip install app",
 )
-"""One line each that tells more of the state of a text: what is there, and how it is started."""
+"""One line each that tells more of the state of a text: what is there, and how it is started.
+
+A text meets the same two of them whichever texts come before it.
+"""
 
 # a file such as ...+cu130torch2.10 is chosen by the torch that is there
 _LABEL = re.compile(r"(?:whl/|\+)cu(?P<major>1[1-3])\d(?!\w)")
@@ -57,12 +61,10 @@ _APART = re.compile(r"(?i)jetson|jetpack|\benvironment\b|\bvenv\b|python ?3\.\d"
 @pytest.mark.parametrize(
     ("state", "text"),
     [
-        (STATES[at % len(STATES)], text)
-        for at, text in enumerate(text for texts in TEXTS.values() for text in texts)
-    ]
-    + [
-        (STATES[(at + 5) % len(STATES)], text)
-        for at, text in enumerate(text for texts in TEXTS.values() for text in texts)
+        (STATES[(zlib.crc32(text.encode()) + step) % len(STATES)], text)
+        for step in (0, 5)
+        for texts in TEXTS.values()
+        for text in texts
     ],
 )
 def test_the_first_fix_runs_in_the_state_of_its_text(

@@ -50,7 +50,7 @@ def test_tellings_in_many_languages_get_their_cause(knowledge: Knowledge) -> Non
     assert got == [(each["text"], [each["rule"]]) for each in TOLD["in_many_languages"]]
 
 
-@pytest.mark.sampled(every=2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", TOLD["silent"])
 def test_what_is_about_something_else_is_silent(knowledge: Knowledge, text: str) -> None:
     assert found(knowledge, text, notes=False) == []
