@@ -105,7 +105,7 @@ def test_a_program_that_only_worked_is(line: str) -> None:
     [
         "I do not have a graphics card, only the processor",
         "我的电脑没有显卡",
-        "ich habe keine Grafikkarte, also ohne GPU",
+        "ein Rechner ohne Grafikkarte (GPU)",
         "I want to run the model on CPU",
         "It is a CPU-only VM with a GPU-less kernel",
     ],
