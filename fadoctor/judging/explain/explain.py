@@ -33,7 +33,7 @@ from fadoctor.judging.explain.recognise.proved import is_ours, proved
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
-from fadoctor.judging.explain.recognise.told_words import asks_beforehand, told_cause
+from fadoctor.judging.explain.recognise.told_words import reports_nothing, told_cause
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.vetoes.contradicted import without_contradicted
 from fadoctor.judging.explain.vetoes.done_already import without_done
@@ -172,10 +172,9 @@ def explain(
         more = (*more, place) if place is not None and not more else more
         if not more and (ended is None or is_ours(ended)):
             more, shown = _told_by(reading, shown, knowledge)
-    if (more or shown) and asks_beforehand(reading.lines, knowledge):
-        shown, more = calmed(shown, sure=False), calmed(more)
-    more = tuple(cause for cause in more if cause.rule.id not in ignore)
-    for each in _weighed((*shown, *more), loud, around, knowledge, ignore):
+    kept = _without_questions(reading, shown, more, knowledge)
+    kept = tuple(cause for cause in kept if cause.rule.id not in ignore)
+    for each in _weighed(kept, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)
         fixes = chosen.select(finding.fixes, scope_of(each.cause, around))
         findings.append(msgspec.structs.replace(finding, fixes=fixes))
@@ -202,6 +201,16 @@ def explain(
         overlays=judged.environment.overlays if judged is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _without_questions(
+    reading: Reading, shown: tuple[Cause, ...], told: tuple[Cause, ...], knowledge: Knowledge
+) -> tuple[Cause, ...]:
+    """Return causes; those of a text that asks, wishes or describes a change are notes."""
+    if not shown and not told:
+        return ()
+    quotes, tells = reports_nothing(reading.lines, knowledge)
+    return (*(calmed(shown, sure=False) if quotes else shown), *(calmed(told) if tells else told))
 
 
 def _told_by(

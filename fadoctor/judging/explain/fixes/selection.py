@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
+from fadoctor.judging.explain.fixes.index_for_gpu import for_this_gpu
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
@@ -101,7 +102,7 @@ class FixSelection:
             whole = tuple(as_uv_adds(fix, scope.matrix) for fix in whole)
         is_for_cuda = self._vendor.may_be_nvidia
         whole = with_what_is_needed(whole, scope, self._texts, cuda=is_for_cuda)
-        whole = for_this_python(whole, scope, self._texts)
+        whole = for_this_gpu(for_this_python(whole, scope, self._texts), scope)
         whole = with_breaks(whole, self._texts, self._knowledge.tables)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))

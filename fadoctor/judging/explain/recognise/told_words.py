@@ -52,6 +52,9 @@ COMPLAINT = f"{GPU_FAILURE}|trouble-in-words"
 BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 """Ideas of a question or a wish before anything ran, and of what a person did and saw."""
 
+WISHED = "asked-of-makers|wish-form"
+"""The idea of what those who make a program are asked to add."""
+
 SUCCESS, OTHERWISE, CONDITION = "success-told", "otherwise-told", "condition-of-a-question"
 """Ideas of what works as it should, and of what would happen if a step were left out."""
 
@@ -225,7 +228,8 @@ def told_cause(
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
         line = _line_told(row, text, lines, facts, knowledge)
-        is_question = row.asks and not text.holds(GPU_FAILURE if row.reach else FAILURE)
+        fails = text.holds(GPU_FAILURE if row.reach else FAILURE)
+        is_question = row.asks and (not fails or text.holds(WISHED))
         if line is not None and not (is_question and (beside_notes or row.apart)):
             severity = Severity.NOTE if is_question else _severity(row.weighs)
             named = text.named_in(line, row.says)
@@ -251,12 +255,22 @@ def is_printed(text: str) -> bool:
     return _PRINTED.search(text) is not None
 
 
-def asks_beforehand(lines: tuple[Line, ...], knowledge: Knowledge) -> bool:
-    """Return whether a text asks or wishes, and tells of nothing that a person did or saw."""
+def reports_nothing(lines: tuple[Line, ...], knowledge: Knowledge) -> tuple[bool, bool]:
+    """Return whether a text asks, wishes or describes a change, and tells of no failure.
+
+    The first answer is about what it quotes, the second about what it tells: who asks may have read
+    or done something, so that a row of the table may be told where no trouble is.
+    """
     if not lines or len(lines) > LINES_LIMIT or any(exceptions(lines)):
-        return False
+        return False, False
     text = _Text(lines, knowledge, frozenset())
-    return text.holds(BEFOREHAND) and not text.holds(SEEN)
+    asks = text.holds(BEFOREHAND)
+    if text.holds(_CHANGE) or (asks and not text.holds(SEEN)):
+        return True, True
+    wishes = text.holds(WISHED)
+    if not (asks or wishes) or text.holds(COMPLAINT):
+        return False, False
+    return True, wishes
 
 
 def _severity(weighs: str) -> Severity | None:

@@ -41,6 +41,9 @@ RELEASES, CHANGES, ISSUES = 2, 3, 3
 PAIRS = 2
 """Fewest problems with their solutions of a list of answers."""
 
+_OF_A_PERSON = ("own-account", "report-form")
+"""Ideas of a person who speaks of a machine of their own, or fills in a form."""
+
 LAST = 2
 """Sentences at the end of a text that may say that all is well."""
 
@@ -61,6 +64,10 @@ _LISTED = compiled(
     r"(?i)\W{0,6}(?:change ?log|changes|release notes|what.s (?:new|changed)(?: in [\w.\s-]{1,40})?"
     r"|\u66f4\u65b0\u65e5\u5fd7|\u53d8\u66f4\u65e5\u5fd7)\W{0,6}"
 )
+# - Fixed: | ### Added | **Changed** as a list of changes sorts them
+_SORTED = compiled(
+    r"(?i)\W{0,8}(?P<sort>fixed|added|changed|removed|deprecated|security)\b(?:\W{0,4}:|\W{0,4}$)"
+)
 _ITEM = compiled(r"\s{0,8}(?:[-*+\u2022]|\d{1,3}\.)\s")
 _ISSUE = compiled(r"\s{0,4}#\d{1,6}\s{0,4}|\s{0,4}opened \w{1,12} [^\n]{1,40} by\b[^\n]{0,60}")
 # [cli.md](cli.md) | [the table](../matrix.md#names): a page among others
@@ -80,9 +87,17 @@ _POLITE = compiled(
 _EDITED = compiled(r"(?i)\W{0,4}(?:edit(?:ed)?|update)\b\W{0,4}")
 # 2.0.1 is one word; there is no blank behind a Chinese full stop.
 _SENTENCE = compiled(r"(?<=[.!?])\s{1,4}|(?<=[\u3002\uff01\uff1f])\s{0,4}")
-# pip install x | $ export A=1 | python -m pip install y
+# PyTorch version 2.2.0 | - CUDA: 11.8 | Python version 3.8.18
+_VERSION = compiled(
+    r"\s{0,4}(?:[-*] )?[A-Za-z][\w .+/-]{0,30}?(?: version)?\s{0,3}[:=]{0,2}\s{0,3}"
+    r"v?\d{1,4}\.\d[\w.+-]{0,24}\s{0,4}"
+)
+# However, the issue was resolved: what came before is over
+_TURNS = compiled(r"\A\W{0,4}(?:however|but|and|so|then|finally|update)\b[ ,:]{1,3}")
+_CLAUSE = compiled(r"[,;:]\s|\band\b")
+# pip install x | $ export A=1 | python -m pip install y | `pip install z`
 _COMMAND = compiled(
-    r"\s{0,8}(?:[$#>] )?(?:sudo |python3? -m |uv )?(?:pip3?|conda|mamba|apt(?:-get)?|dnf|brew"
+    r"\s{0,8}(?:[$#>] |`)?(?:sudo |python3? -m |uv )?(?:pip3?|conda|mamba|apt(?:-get)?|dnf|brew"
     r"|export|set|uv|git|cmake|sync)\s[^\n]{1,400}"
 )
 
@@ -93,6 +108,7 @@ class NoReport(Enum):
     CHANGES = "changes"
     GUIDE = "guide"
     SETTLED = "settled"
+    ASKED = "asked"
 
 
 def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
@@ -106,8 +122,10 @@ def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
         return NoReport.SETTLED
     if is_long or any(_FRAME.match(text) for text in texts):
         return None
-    if _is_list(texts):
+    if _is_list(texts) or _is_change(texts, knowledge):
         return NoReport.CHANGES
+    if _is_unmet(texts, knowledge):
+        return NoReport.ASKED
     return NoReport.GUIDE if _is_guide(texts, knowledge) else None
 
 
@@ -127,7 +145,10 @@ def _is_list(texts: list[str]) -> bool:
     issues = sum(_ISSUE.fullmatch(text) is not None for text in texts)
     if issues >= ISSUES or (changes >= CHANGES and 2 * changes >= len(texts)):
         return True
+    sorts = {each["sort"].lower() for text in texts if (each := _SORTED.match(text))}
     items = sum(_ITEM.match(text) is not None for text in texts)
+    if len(sorts) >= RELEASES and 2 * items >= len(texts):
+        return True
     if _LISTED.fullmatch(texts[0]) and items >= CHANGES and 2 * items >= len(texts):
         return True
     found = [(text, _RELEASE.fullmatch(text)) for text in texts]
@@ -142,6 +163,23 @@ def _is_list(texts: list[str]) -> bool:
     return is_ordered and (changes > 0 or len(heads) > RELEASES)
 
 
+def _is_change(texts: list[str], knowledge: Knowledge) -> bool:
+    """Return whether a text proposes a change, and nobody speaks of a machine of their own."""
+    whole = simplified("\n".join(texts).lower())
+    if not small_idea("change-form", knowledge).search(whole):
+        return False
+    return not any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON)
+
+
+def _is_unmet(texts: list[str], knowledge: Knowledge) -> bool:
+    """Return whether a text is about a failure that its author has not met, or asks to buy."""
+    whole = simplified("\n".join(texts).lower())
+    if small_idea("failure-of-others", knowledge).search(whole):
+        return True
+    asks = "?" in whole or "\uff1f" in whole
+    return asks and small_idea("before-a-purchase", knowledge).search(whole) is not None
+
+
 def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
     """Return whether a text tells readers what to do about errors that they may meet.
 
@@ -150,7 +188,7 @@ def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
     if sum(_LINKED.search(text) is not None for text in texts) >= LINKS:
         return True
     whole = simplified("\n".join(texts).lower())
-    if any(small_idea(name, knowledge).search(whole) for name in ("own-account", "report-form")):
+    if any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON):
         return False
     if any(small_idea(name, knowledge).search(whole) for name in ("guide-table", "guide-said")):
         return True
@@ -172,11 +210,29 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
     """
     if small_idea("settled-title", knowledge).search(simplified(texts[0].lower())):
         return True
-    over, not_yet = (small_idea(name, knowledge) for name in ("settled-told", "unsettled-told"))
-    if _EDITED.match(texts[0]) and _says_it_first(" ".join(texts[:LAST]), over, not_yet):
-        return True
+    over, not_yet, limit = (
+        small_idea(name, knowledge)
+        for name in ("settled-told", "unsettled-told", "limits-a-clause")
+    )
+
+    def is_open(sentence: str) -> bool:
+        """Return whether a sentence leaves something open; a limit counts in its own clause."""
+        said = _TURNS.sub("", sentence) if over.search(sentence) else sentence
+        if not not_yet.search(said):
+            return False
+        if not_yet.search(limit.sub(" ", said)):
+            return True
+        clauses = _CLAUSE.split(said)
+        return not any(over.search(each) and not not_yet.search(each) for each in clauses)
+
+    if _EDITED.match(texts[0]):
+        # The first sentence alone: what was written before follows.
+        first = _SENTENCE.split(simplified(" ".join(texts[:LAST]).lower()), maxsplit=1)[0]
+        if over.search(first) and not is_open(first):
+            return True
     while texts and (
         _OF_A_FORM.fullmatch(texts[-1])
+        or _VERSION.fullmatch(texts[-1])
         or _COMMAND.match(texts[-1])
         or (_POLITE.fullmatch(texts[-1]) and not over.search(simplified(texts[-1].lower())))
     ):
@@ -185,13 +241,7 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
         return False
     last = [each.strip() for each in _SENTENCE.split(simplified(texts[-1].lower())) if each.strip()]
     said = [each for each in last[-LAST:] if not_yet.search(each) or over.search(each)]
-    return bool(said) and not any(not_yet.search(each) for each in said)
-
-
-def _says_it_first(text: str, over: re.Pattern[str], not_yet: re.Pattern[str]) -> bool:
-    """Return whether the first sentence of a text says that all is well."""
-    first = _SENTENCE.split(simplified(text.lower()), maxsplit=1)[0]
-    return over.search(first) is not None and not_yet.search(first) is None
+    return any(map(over.search, said)) and not any(map(is_open, said))
 
 
 def _is_shared(texts: list[str], knowledge: Knowledge) -> bool:

@@ -25,6 +25,7 @@ LINES = {
     "on-a-mac": "I have no CUDA in my Mac, and want to use the CPU",
     "own-build-of-torch": "torch 2.6.0a0+git1234abc is what I compiled",
     "without-nvidia": "My laptop does not have an NVIDIA graphics card",
+    "without-a-gpu": "This server has no GPU, so that it must run on the CPU",
     "on-fedora": "ComfyUI in a venv of Python 3.12 on Fedora 42",
     "frozen-program": r"torch\cuda\__init__.py:215: UserWarning: no code for this card",
     "in-blender": "It shows when I render with the add-on in Blender",
@@ -99,6 +100,41 @@ def test_a_program_that_only_worked_is(line: str) -> None:
     assert "comfyui" in _shown("hello", line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I do not have a graphics card, only the processor",
+        "我的电脑没有显卡",
+        "ein Rechner ohne Grafikkarte (GPU)",
+        "I want to run the model on CPU",
+        "It is a CPU-only VM with a GPU-less kernel",
+    ],
+)
+def test_who_has_no_gpu_says_so(line: str) -> None:
+    assert "without-a-gpu" in _shown("hello", line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["The login node has no GPU, the job has one", "RTX 3060: the server has no GPU any more"],
+)
+def test_who_has_one_elsewhere_does_not(line: str) -> None:
+    assert "without-a-gpu" not in _shown(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I use a self-compiled PyTorch",
+        "compiled torch 2.6.0 myself for sm_61",
+        "这是我自己编译的 pytorch",
+        "eine selbst kompilierte torch",
+    ],
+)
+def test_who_compiled_torch_says_so(line: str) -> None:
+    assert "own-build-of-torch" in _shown("hello", line)
+
+
 def test_each_place_of_the_table_is_tried() -> None:
     rows = MATRIX.tables[TABLE].rows
     assert {row["situation"] for row in rows} == LINES.keys()
@@ -113,6 +149,8 @@ def test_each_place_of_the_table_is_tried() -> None:
         "No NVIDIA GPU was found, and no GPU without NVIDIA drivers",
         "The laptop (Arch Linux) has Iris Xe graphics and a GeForce RTX 3050",
         "This system does not have a CUDA-capable GPU",
+        "The GPU host has no GPU in its list since the update",
+        "I don't have a GPU with more memory",
         "It works on my Mac, and fails on the server",
         "I call it from my Mac over ssh, on a machine with an A100",
         "macro average, a mac address, and big-mac in a list",

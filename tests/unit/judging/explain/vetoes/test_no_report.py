@@ -89,6 +89,7 @@ def test_kinds_are_told_apart(read: Callable[[str], Reading], knowledge: Knowled
         "## v1.1\n- a (#2)\n## v1.0\n- b (#1)",
         "If you see it:\nSolution: wait.",
         "Never mind.",
+        "I haven't seen it myself so far.",
     )
     kinds = [kind_of(read(text).lines, knowledge) for text in texts]
-    assert kinds == [NoReport.CHANGES, NoReport.GUIDE, NoReport.SETTLED]
+    assert kinds == [NoReport.CHANGES, NoReport.GUIDE, NoReport.SETTLED, NoReport.ASKED]
