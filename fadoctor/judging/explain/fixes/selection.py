@@ -10,6 +10,7 @@ from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
+from fadoctor.judging.explain.fixes.own_program import OwnProgram
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.fixes.situations import situations, suiting
 from fadoctor.judging.explain.fixes.torch_for_python import for_this_python
@@ -102,6 +103,8 @@ class FixSelection:
         whole = with_what_is_needed(whole, scope, self._texts, cuda=is_for_cuda)
         whole = for_this_python(whole, scope, self._texts)
         whole = with_breaks(whole, self._texts, self._knowledge.tables)
+        if self._said is not None:
+            whole = tuple(map(OwnProgram(scope, self._texts).advised, whole))
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 
