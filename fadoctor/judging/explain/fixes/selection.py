@@ -9,6 +9,7 @@ from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
+from fadoctor.judging.explain.fixes.nightly_torch import on_a_release
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.fixes.own_program import OwnProgram
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
@@ -88,6 +89,8 @@ class FixSelection:
         if useful is not own:
             self._note(IN_VAIN)
         named = self._with_files(useful, scope)
+        if self._said is not None:
+            named = on_a_release(named, scope)
         whole = self._vendor.asked(_file_first(named) if scope.rule.area == BUILDS else named)
         loadable = for_older_glibc(whole, scope, self._knowledge, self._texts)
         if loadable is not whole:
