@@ -12,6 +12,7 @@ from fadoctor.judging.explain.fixes.newer_torch import with_breaks
 from fadoctor.judging.explain.fixes.nightly_torch import on_a_release
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
 from fadoctor.judging.explain.fixes.own_program import OwnProgram
+from fadoctor.judging.explain.fixes.own_system import for_linux
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.fixes.situations import situations, suiting
 from fadoctor.judging.explain.fixes.torch_for_python import for_this_python
@@ -108,6 +109,7 @@ class FixSelection:
         whole = with_breaks(whole, self._texts, self._knowledge.tables)
         if self._said is not None:
             whole = tuple(map(OwnProgram(scope, self._texts).advised, whole))
+            whole = for_linux(whole, self._said, self._texts)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 
