@@ -52,9 +52,9 @@ class Tagged(msgspec.Struct, frozen=True):
 
 def tagged(text: str) -> Iterator[Tagged]:
     """Yield what images have that a line names, by their tags, and torch with its label apart."""
-    for torch in islice(_LABELLED.finditer(text), MOST) if "cu" in text else ():
-        digits = torch["digits"] or torch["dotted"].replace(".", "")
-        yield Tagged("torch", f"{torch['release']}+cu{digits}", torch.span())
+    for apart in islice(_LABELLED.finditer(text), MOST) if "cu" in text else ():
+        digits = apart["digits"] or apart["dotted"].replace(".", "")
+        yield Tagged("torch", f"{apart['release']}+cu{digits}", apart.span())
     for image in islice(_IMAGE.finditer(text), MOST) if ":" in text and "/" in text else ():
         name, tag = image["name"], image["tag"]
         if (server := _SERVERS.get(name)) and (release := _RELEASE.match(tag)):
