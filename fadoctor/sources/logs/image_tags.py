@@ -1,4 +1,4 @@
-"""What the tag of a container image says is in it: a server, torch and its CUDA, Python."""
+"""What the tag of an image says is in it: a server, torch, Python; and torch's label elsewhere."""
 
 from __future__ import annotations
 
@@ -30,14 +30,19 @@ _PYTHON = compiled(r"(?<![a-z0-9])py(?:thon)?3\.?(?P<minor>[7-9]|1[0-9])(?![\d])
 _CUDA = compiled(r"(?<![a-z0-9])cu(?:da)?(?P<major>1[1-3])\.?(?P<minor>\d)(?![\d])")
 _TORCH_FIRST = compiled(r"(?P<found>[12]\.\d{1,2}\.\d)(?=-)")
 _TORCH = compiled(r"(?:(?<![a-z])torch|cu1\d{2}-)(?P<found>[12]\.\d{1,2}\.\d)(?![\w.])")
-
+# torch2.2.0+cuda11.8 | torch2.9 + cu128 | pytorch 2.6.0 (cu124) | PyTorch-2.3.0-cu121, but no file
+_LABELLED = compiled(
+    r"(?<![\w./\\+-])(?i:py)?(?i:torch)(?:(?: version)?[ :=-]{1,3}|(?=\d))v?"
+    r"(?P<release>[12]\.\d{1,2}(?:\.\d)?)(?: ?\+ ?|[ (,/-]{1,2}|(?=cu))"
+    r"(?:cu(?P<digits>9[0-2]|1[0-3]\d)|(?<=\+)cuda(?P<dotted>1[0-3]\.\d))(?![\w.-]\w)(?!\w)"
+)
 
 PYTHON = "python"
 """Stands where a distribution does."""
 
 
 class Tagged(msgspec.Struct, frozen=True):
-    """What an image has: a distribution with its version, or Python."""
+    """What an image has, or a person: a distribution with its version, or Python."""
 
     distribution: str
     """`PYTHON` for Python itself."""
@@ -46,7 +51,10 @@ class Tagged(msgspec.Struct, frozen=True):
 
 
 def tagged(text: str) -> Iterator[Tagged]:
-    """Yield what images have that a line names, by their tags."""
+    """Yield what images have that a line names, by their tags, and torch with its label apart."""
+    for apart in islice(_LABELLED.finditer(text), MOST) if "cu" in text else ():
+        digits = apart["digits"] or apart["dotted"].replace(".", "")
+        yield Tagged("torch", f"{apart['release']}+cu{digits}", apart.span())
     for image in islice(_IMAGE.finditer(text), MOST) if ":" in text and "/" in text else ():
         name, tag = image["name"], image["tag"]
         if (server := _SERVERS.get(name)) and (release := _RELEASE.match(tag)):

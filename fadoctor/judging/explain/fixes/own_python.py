@@ -57,6 +57,25 @@ _UNIX = compiled(
 )
 _UNIX_VENV = compiled(r"^(?:v?env|venv[\w-]{0,20}|[\w-]{0,20}[_-]venv)$")
 _OF_VENVS = compiled(r"/\.?(?:virtual|v)envs/[\w.-]{1,60}$")
+# "/home/ada/tune/lib/python3.11/site-packages/torch/__init__.py": an environment of any name
+_UNIX_ROOT = compiled(
+    r"(?<![\w/.~-])(?P<root>(?:/[\w.()+@-]{1,60}){1,12})/lib/python3\.\d{1,2}/site-packages/"
+)
+# What the system, an image, a cluster or a tool keeps for itself: pip is started otherwise there
+_OF_OTHERS = compiled(
+    r"^/(?:usr|opt|app|apps|venv|tmp|var|run|snap|nix|gnu|sw|software|cvmfs|cm|path|build|private"
+    r"|Library|Applications|System)(?:/|$)"
+    r"|/(?:\.local|\.cache|\.pixi|\.nix[\w-]{0,20}|\.pyenv|Cellar|overlay|conda-bld|pinokio"
+    r"|installer_files|[\w.-]{1,40}\.(?:framework|app|runfiles))(?:/|$)"
+)
+# /home/ada/miniconda3: conda's first environment is active where conda is
+_UNIX_CONDA_ENV = compiled(
+    r"(?P<above>/[\w./()+@-]{0,200}(?i:conda|mamba|forge)[\w./()+@-]{0,80})/envs/(?P<name>[\w.+-]{1,60})$"
+)
+_UNIX_CONDA = compiled(
+    r"(?i)/\.?(?:(?:mini|ana|micro)?conda|mambaforge|miniforge|mamba|micromamba)\d?$"
+)
+_PROMPT = compiled(r"^\s{0,8}\((?P<name>[\w. -]{1,40})\) ?(?:\S{1,80} ?)?[$#%>]")
 # .../site-packages/pdm/installers/manager.py: the Python of a tool is not the project's
 _OF_A_TOOL = compiled(r"[\\/]site-packages[\\/]{1,2}(?:pdm|poetry|hatch|pipenv|uv)[\\/]")
 # venv ./venv/bin/python: what a start script prints of the Python that it takes
@@ -83,6 +102,7 @@ _OF_UV = compiled(
 _RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
 _SLASHES = "\\/"
+_PACKAGES = "site-packages"
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
@@ -156,7 +176,8 @@ def own_python(lines: Sequence[str]) -> str:
     if any(map(_OF_A_TOOL.search, lines)):
         return ""
     whole = {_written(own["root"]).casefold() for line in lines for own in _LIBRARY.finditer(line)}
-    found = {path.casefold(): path for path in _pythons(lines, whole)}
+    shown = (*_pythons(lines, whole), _python_of_unix(lines))
+    found = {path.casefold(): path for path in shown if path}
     if len(found) != 1:
         return ""
     path = next(iter(found.values()))
@@ -164,10 +185,12 @@ def own_python(lines: Sequence[str]) -> str:
 
 
 def own_conda(lines: Sequence[str]) -> str:
-    """Return how conda's environment of a log is activated on Windows, "" where none is shown.
+    """Return how conda's environment of a log is activated, "" where none is shown.
 
     Its Python is not started by its path: conda's DLLs are found only where it is active.
     """
+    if name := _conda_of_unix(lines):
+        return name
     found: dict[str, str] = {}
     for line in lines:
         for site in _SITE.finditer(line):
@@ -180,6 +203,65 @@ def own_conda(lines: Sequence[str]) -> str:
     if above.casefold().endswith("\\envs"):
         return f"conda activate {name}"
     return f'conda activate "{root}"' if root else ""
+
+
+def own_folder(lines: Sequence[str]) -> str:
+    """Return where the Python of a log is whose start its folder leaves open, "" for none."""
+    unix, windows = _roots_of_unix(lines), _roots_of_windows(lines)
+    if len(unix) + len(windows) != 1:
+        return ""
+    if windows:
+        root = windows.pop()
+        if _CONDA.search(root) or _ROAMING.search(root) or _INSTALLER.search(root):
+            return ""
+        return (
+            f"Use the Python in {root}: in a venv it is Scripts\\python.exe, otherwise python.exe, "
+            "each with -m pip."
+        )
+    root = unix.pop()
+    if any(map(_ACTIVE.match, lines)) or not root.endswith(f"/{_OWN_OF_UV}"):
+        return ""
+    return (
+        f"Use the Python in {root}: {root}/bin/python -m pip, or with uv, uv pip install "
+        f"--python {root}."
+    )
+
+
+def _roots_of_windows(lines: Sequence[str]) -> set[str]:
+    listed = (line for line in lines if _PACKAGES in line)
+    return {_written(site["root"]) for line in listed for site in _SITE.finditer(line)}
+
+
+def _roots_of_unix(lines: Sequence[str]) -> set[str]:
+    """Return the folders of environments that paths name, without those of systems and tools."""
+    listed = (line for line in lines if _PACKAGES in line)
+    roots = {each["root"] for line in listed for each in _UNIX_ROOT.finditer(line)}
+    return {root for root in roots if not _OF_OTHERS.search(root)}
+
+
+def _conda_of_unix(lines: Sequence[str]) -> str:
+    """Return how conda's environment is activated that paths of Unix name, "" for none."""
+    roots = _roots_of_unix(lines)
+    own = _UNIX_CONDA_ENV.search(roots.pop()) if len(roots) == 1 else None
+    if own is None or any(
+        prompt["name"] == own["name"] for prompt in map(_PROMPT.match, lines) if prompt
+    ):
+        return ""
+    return f"{'micromamba' if 'micromamba' in own['above'] else 'conda'} activate {own['name']}"
+
+
+def _python_of_unix(lines: Sequence[str]) -> str:
+    """Return the Python of the one environment that paths of Unix name, whatever its name is.
+
+    "" for conda's, which are activated, and for one that uv makes without pip.
+    """
+    roots = _roots_of_unix(lines)
+    root = roots.pop() if len(roots) == 1 else ""
+    if not root or root.endswith(f"/{_OWN_OF_UV}") or any(map(_ACTIVE.match, lines)):
+        return ""
+    if _UNIX_CONDA_ENV.search(root) or _UNIX_CONDA.search(root):
+        return ""
+    return f"{root}/bin/python"
 
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:

@@ -10,7 +10,10 @@ from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.fixes.index_for_gpu import for_this_gpu
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
+from fadoctor.judging.explain.fixes.nightly_torch import on_a_release
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
+from fadoctor.judging.explain.fixes.own_program import OwnProgram
+from fadoctor.judging.explain.fixes.own_system import for_linux
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.fixes.situations import situations, suiting
 from fadoctor.judging.explain.fixes.torch_for_python import for_this_python
@@ -89,6 +92,8 @@ class FixSelection:
         if useful is not own:
             self._note(IN_VAIN)
         named = self._with_files(useful, scope)
+        if self._said is not None:
+            named = on_a_release(named, scope)
         whole = self._vendor.asked(_file_first(named) if scope.rule.area == BUILDS else named)
         loadable = for_older_glibc(whole, scope, self._knowledge, self._texts)
         if loadable is not whole:
@@ -104,6 +109,9 @@ class FixSelection:
         whole = with_what_is_needed(whole, scope, self._texts, cuda=is_for_cuda)
         whole = for_this_gpu(for_this_python(whole, scope, self._texts), scope)
         whole = with_breaks(whole, self._texts, self._knowledge.tables)
+        if self._said is not None:
+            whole = tuple(map(OwnProgram(scope, self._texts).advised, whole))
+            whole = for_linux(whole, self._said, self._texts)
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 

@@ -12,6 +12,7 @@ from fadoctor.judging.engine.possible import QUESTION
 from fadoctor.judging.explain.fixes.own_python import (
     is_of_system,
     own_conda,
+    own_folder,
     own_pip,
     own_python,
     typed_pip,
@@ -63,6 +64,11 @@ _BY_CONDA = compiled(r"\b(?:conda|mamba) install\b")
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
 _SENTENCE = compiled(r"(?<=[\w)`\"'][.!?]) {1,2}(?=\S)")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
+# What a fix makes a new environment for is not installed into that of the program
+_ELSEWHERE = compiled(
+    r"(?i)\b(?:new|separate|fresh|second|clean)(?: conda| python| virtual)? environment\b"
+    r"|environment of (?:its|their) own|\bits own environment\b|\b(?:uv|-m) venv\b|conda create\b"
+)
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -148,7 +154,10 @@ class Situation(msgspec.Struct, frozen=True):
         """Return a fix with pip, the system's installer and variables, as they are written here."""
         if not self.pip and not self.installer and not self.sets:
             return fix
-        texts = [self._written(step) for step in fix.steps]
+        away = _elsewhere(fix) if self.name == OWN_PYTHON else len(fix.steps)
+        texts = [
+            self._written(step) if at < away else step.text for at, step in enumerate(fix.steps)
+        ]
         steps = tuple(
             step if text == step.text else msgspec.structs.replace(step, text=text)
             for step, text in zip(fix.steps, texts, strict=True)
@@ -207,6 +216,8 @@ class Situation(msgspec.Struct, frozen=True):
     def told(self, fix: Fix) -> str:
         """Return what is to be known here beside a fix, "" where nothing is."""
         text = _text(fix)
+        if self.name == OWN_PYTHON and not _elsewhere(fix):
+            return ""
         if any(step.kind in _OF_PIP for step in fix.steps) or _INSTALLS.search(text):
             return self.installs
         if self.name == OWN_PYTHON and _BY_CONDA.search(text):
@@ -259,6 +270,8 @@ def situations(
         own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
     if own is None and (active := own_conda(cut)):
         own = Situation(OWN_PYTHON, installs=f"{_RUN} the program runs, after `{active}`.")
+    if own is None and (where := own_folder(cut)):
+        own = Situation(OWN_PYTHON, installs=where)
     return (*shown, own) if own is not None else shown
 
 
@@ -310,13 +323,19 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     if any(each.owns(fix) for each in here):
         return fix
     shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
-    if shown and any(
-        step.text.startswith(each.pip) for each in here for step in fix.steps if each.pip
-    ):
+    if shown and any(each.pip in step.text for each in here for step in fix.steps if each.pip):
         return fix
     told = shown or next(filter(None, (each.told(fix) for each in here)), "")
     steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
     return msgspec.structs.replace(fix, steps=steps)
+
+
+def _elsewhere(fix: Fix) -> int:
+    """Return at which step a fix begins to work in a new environment; all its steps for none."""
+    if _ELSEWHERE.search(fix.title):
+        return 0
+    places = (at for at, step in enumerate(fix.steps) if _ELSEWHERE.search(step.text))
+    return next(places, len(fix.steps))
 
 
 def _silent(fix: Fix) -> Fix:

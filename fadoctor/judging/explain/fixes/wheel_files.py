@@ -17,6 +17,7 @@ from fadoctor.judging.explain.fixes import reading_torch as reads
 from fadoctor.judging.explain.fixes.older_glibc import needs_newer
 from fadoctor.judging.explain.fixes.other_python_files import FILE, dotted, of_another_python
 from fadoctor.judging.explain.fixes.own_python import is_of_uv
+from fadoctor.judging.explain.fixes.own_system import OF_LINUX
 from fadoctor.judging.explain.fixes.shown_places import names_arm, shown_abi
 from fadoctor.judging.explain.fixes.told_torch import NEWER, told_first, told_major, told_torch
 from fadoctor.judging.explain.named_packages import ABOUT_FLASH
@@ -74,9 +75,6 @@ _NAMED = compiled(
 _GUESSED = "Guessing wheel URL"
 _FOREIGN = {"win_amd64": "-linux_", "linux_x86_64": "-win_amd64", "linux_aarch64": "_x86_64"}
 """What the names of files hold that are for another platform than this one."""
-_OF_LINUX = compiled(
-    r"(?i)\b(?:ubuntu|debian|fedora|centos|rhel|linux)\b|(?<![\w.])/(?:home|usr|opt)/|/lib/python3\.\d"
-)
 
 
 class WheelFiles:
@@ -387,7 +385,7 @@ class WheelFiles:
         """Whether the text itself shows Linux."""
         platform = self._environment.fact("host.platform")
         is_said = isinstance(platform, Known) and platform.source != ASSUMED_PLATFORM
-        return self._platform != _WINDOWS and (is_said or any(map(_OF_LINUX.search, self._lines)))
+        return self._platform != _WINDOWS and (is_said or any(map(OF_LINUX.search, self._lines)))
 
 
 def _install(pip: str, url: str) -> Step:

@@ -10,6 +10,7 @@ import pytest
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.judging.explain.fixes.own_python import (
     own_conda,
+    own_folder,
     own_pip,
     own_python,
     typed_pip,
@@ -47,6 +48,16 @@ if TYPE_CHECKING:
         ([r"C:\Python312\python.exe -m pip install torch"], ""),
         ([r"E:\! Ai\ui\venv\lib\site-packages\x.py"], r'"E:\! Ai\ui\venv\Scripts\python.exe"'),
         ([r"D:\a&calc\venv\Lib\site-packages\x.py"], ""),
+        (["/home/a/tune/lib/python3.11/site-packages/x.py"], "/home/a/tune/bin/python"),
+        (["/data/envs/b/lib/python3.10/site-packages/x.py"], "/data/envs/b/bin/python"),
+        (["/h/a/lib/python3.9/site-packages/x", "/h/b/lib/python3.9/site-packages/y"], ""),
+        (["(tune) a@b:~$ x", "/home/a/tune/lib/python3.10/site-packages/x.py"], ""),
+        (["/home/a/miniconda3/lib/python3.10/site-packages/x.py"], ""),
+        (["/home/a/.local/lib/python3.10/site-packages/x.py"], ""),
+        (["/tmp/pip-build-env-x1/overlay/lib/python3.10/site-packages/x.py"], ""),
+        (["/usr/local/lib/python3.12/site-packages/x.py"], ""),
+        (["/cvmfs/soft/python/3.9.6/lib/python3.9/site-packages/x.py"], ""),
+        (["/Library/Frameworks/Python.framework/Versions/3/lib/python3.11/site-packages/x"], ""),
     ],
 )  # fmt: skip
 def test_what_paths_show(lines: list[str], python: str) -> None:
@@ -145,8 +156,28 @@ def test_variables_of_one_command_stay_before_pip(knowledge: Knowledge) -> None:
             "",
         ),
         ([r"E:\tts\installer_files\env\lib\site-packages\torch\x.py"], ""),
-        (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
+        (["/home/a/miniconda3/envs/b/lib/python3.10/site-packages/x.py"], "conda activate b"),
+        (["/root/micromamba/envs/b/lib/python3.9/site-packages/"], "micromamba activate b"),
+        (["(base) a@c:~$ x", "/o/.conda/envs/b/lib/python3.9/site-packages/"], "conda activate b"),
+        (["(b) a@c:~$ x", "/home/a/anaconda3/envs/b/lib/python3.10/site-packages/x.py"], ""),
+        (["/home/a/anaconda3/lib/python3.10/site-packages/x.py"], ""),
+        (["/data/envs/b/lib/python3.10/site-packages/x.py"], ""),
     ],
 )
-def test_conda_is_activated_on_windows(lines: list[str], active: str) -> None:
+def test_conda_is_activated(lines: list[str], active: str) -> None:
     assert own_conda(lines) == active
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ([r"D:\lip\parts\Lib\site-packages\x.py"], r"D:\lip\parts: in a venv"),
+        (["/root/a/.venv/lib/python3.10/site-packages/x"], "uv pip install --python /root/a/.venv"),
+        (["(a) b@c:~$ x", "/root/a/.venv/lib/python3.10/site-packages/x"], ""),
+        (["/home/a/tune/lib/python3.11/site-packages/x.py"], ""),
+        ([r"C:\Users\a\miniconda3\envs\b\Lib\site-packages\torch\x.py"], ""),
+        ([r"D:\a\Lib\site-packages\x.py", r"D:\b\Lib\site-packages\x.py"], ""),
+    ],
+)
+def test_a_folder_is_named_where_its_start_is_open(lines: list[str], named: str) -> None:
+    assert (named in own_folder(lines)) if named else own_folder(lines) == ""

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.judging.engine.possible import QUESTION
-from fadoctor.judging.explain.fixes.situations import TABLE, Situation, situations, suiting
+from fadoctor.judging.explain.fixes.situations import (
+    OWN_PYTHON,
+    TABLE,
+    Situation,
+    situations,
+    suiting,
+)
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
@@ -193,6 +199,21 @@ def test_pip_is_started_as_it_is_there_and_what_follows_is_said_once() -> None:
     here = [Situation("x", pip="uv pip", installs="Then A."), Situation("y", installs="Then B.")]
     (placed,) = suiting([_fix("pip install torch", kind=StepKind.INSTALL)], here)
     assert [step.text for step in placed.steps] == ["uv pip install torch", "Then A."]
+
+
+def test_a_new_environment_is_not_that_of_the_program() -> None:
+    """A server that was to get an environment of its own was installed over the old one."""
+    own = Situation(OWN_PYTHON, pip="/v/bin/python -m pip", installs="pip of this program: it.")
+    install = "pip install sglang"
+    apart = Fix("a", "Install it in an environment of its own", steps=_fix(install).steps)
+    (there,) = suiting([apart], [own])
+    assert [step.text for step in there.steps] == [install]
+    either = _fix("pip install a", "Or in a new environment: pip install a")
+    (first,) = suiting([either], [own])
+    assert [step.text for step in first.steps] == [
+        "/v/bin/python -m pip install a",
+        either.steps[1].text,
+    ]
 
 
 @pytest.mark.parametrize(
