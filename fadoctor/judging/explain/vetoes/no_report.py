@@ -19,7 +19,6 @@ from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Sequence
 
     from fadoctor.judging.explain.causes import Cause
