@@ -22,7 +22,9 @@ CUT_NAME = "cut_name"
 COMPLETE = "packages.complete"
 """That a list names every package there is."""
 
-NOT_SAID = ("Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed")
+NOT_SAID = (
+    "Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed", "No CUDA",
+)  # fmt: skip
 
 
 class PastedLine(msgspec.Struct, frozen=True):

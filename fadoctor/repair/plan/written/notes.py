@@ -11,6 +11,7 @@ from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASES, TORCH, packa
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
+from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.repair.plan.written.refusals import instead_notes
 from fadoctor.sources.manifests.installed.combine import exact_version
@@ -53,11 +54,25 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
         if isinstance(made_by, Known) and made_by.value == "conda" and not is_file:
             name = choice.distribution
             yield f"{name} was installed by conda: remove it with `conda remove` first"
+    yield from _without_gpu(problem, solution)
+
+
+def _without_gpu(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say where there is no GPU what comes for one all the same: it may be another machine's."""
     seen, here = (problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
-    if isinstance(seen, Known) and seen.value == 0:
-        hidden = isinstance(here, Known) and here.value
-        why = "programs see no GPU here" if hidden else "there is no GPU here"
+    if not (isinstance(seen, Known) and seen.value == 0):
+        return
+    hidden = isinstance(here, Known) and here.value
+    why = "programs see no GPU here" if hidden else "there is no GPU here"
+    changes = (each for each in solution.changes if each.kind is not ChoiceKind.REMOVE)
+    useless = [each.distribution for each in changes if problem.needs_gpu(each.package)]
+    if not useless:
         yield f"{why}: the plan has and proves no package that needs one"
+        return
+    which = ", ".join(useless)
+    told = "" if problem.is_without_gpu else "; name the GPU of another machine with --gpu"
+    need, runs = ("needs", "it runs") if len(useless) == 1 else ("need", "they run")
+    yield f"{why}, and {which} {need} one: the plan does not prove that {runs}{told}"
 
 
 def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterable[str]:
