@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, XFORMERS
+from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, FLASH_ATTN, PACKAGES, XFORMERS
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.choices.released import accepts, can_agree, is_there
@@ -113,6 +113,9 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
             name = PACKAGES[package][0]
             if problem.is_foreign and package in COMPILED_BESIDE:
                 yield f"{name}: {_FOR_CUDA}"
+                continue
+            if problem.is_foreign and package == FLASH_ATTN:
+                yield f"{name}: PyPI has its sources alone, for ROCm too"
                 continue
             if problem.is_foreign and package in ATTENTION:
                 yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"

@@ -98,10 +98,7 @@ def _package(found: re.Match[str], line: PastedLine) -> Iterator[Claim]:
 
 
 def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
-    if value == _NONE:
-        if key == _GPUS:
-            yield from (Claim(name, 0, line, TOOL) for name in _COUNTS)
-    elif key in _ONE:
+    if key in _ONE:
         name, pattern = _ONE[key]
         found = pattern.fullmatch(value)
         if found is not None:
@@ -114,6 +111,8 @@ def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
         yield from platform_claims(value, line, TOOL)
     elif key == "Python version":
         yield from _python(value, line)
+    elif key == _GPUS and value == _NONE:
+        yield from (Claim(name, 0, line, TOOL) for name in _COUNTS)
     elif key == _GPUS and value not in NOT_SAID:
         # AMD Instinct MI300X (gfx942:sramecc+:xnack-): on ROCm without a number
         yield from gpu_claims(0, value, line, TOOL)

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH, TRITON
+from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, FLASH_ATTN, TORCH, TRITON
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.choices.offers import newest_in, offer
 from fadoctor.repair.plan.choices.released import accepts, is_there, released
@@ -51,7 +51,8 @@ def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice,
         return tuple(_beside(problem, torch, label, wrong))
     if TORCH in problem.wishes.kept:
         return ()
-    is_wanted = TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH)
+    asked = {TORCH, FLASH_ATTN}.intersection(problem.wishes.asked)
+    is_wanted = bool(asked) and not is_there(problem.environment, TORCH)
     if found is None and (is_wanted or _is_for_nvidia(problem, findings)):
         found = _newest(problem)
     if found is None or not _has_file(problem, found[0]):

@@ -289,7 +289,7 @@ class Problem:
     def is_left_to_jetpack(self) -> bool:
         """Whether this is a Jetson on which no build of the tables is known to run."""
         jetson = is_tegra(self.environment.facts, self.session.matrix)
-        return jetson and bool(self.gpus) and not self.session.candidates.torch(self.environment)
+        return jetson and not self.session.candidates.torch(self.environment)
 
     @property
     def has_no_index(self) -> bool:

@@ -79,7 +79,10 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
     """Say why little was planned where the tables have nothing for this GPU or platform."""
     if is_advice_only(problem):
         if not solution.changes:
-            yield "for AMD's GPUs torch is planned with what is published beside it, nothing else"
+            yield (
+                "for AMD's GPUs torch is planned with what is published beside it, and flash-attn: "
+                "nothing else"
+            )
     elif (proof.missed or proof.errors) and problem.is_left_to_jetpack:
         yield (
             "PyPI and pytorch.org have no known torch build for this Jetson: "
