@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.diagnose import is_without_stack
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known, Unknown, fact_text
-from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASES, TORCH, package_of
+from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, RELEASES, TORCH, package_of
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.choices.domain import is_of_another_vendor
-from fadoctor.repair.plan.written.refusals import instead_notes
+from fadoctor.repair.plan.written.refusals import ON_A_MAC, instead_notes
 from fadoctor.sources.manifests.installed.combine import exact_version
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
             name = choice.distribution
             yield f"{name} was installed by conda: remove it with `conda remove` first"
     yield from _without_gpu(problem, solution)
+    yield from _gone_on_a_mac(problem, solution)
+
+
+def _gone_on_a_mac(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say why packages for attention go, of which nobody asked for one."""
+    gone = {each.package for each in solution.changes if each.kind is ChoiceKind.REMOVE}
+    if problem.platform.startswith("macosx") and not gone.isdisjoint(ATTENTION):
+        yield from ON_A_MAC
 
 
 def _without_gpu(problem: Problem, solution: Solution) -> Iterable[str]:

@@ -35,6 +35,8 @@ _ON_A_MAC = (
     "torch's own attention works on macOS, on Apple's GPU (device mps), too: "
     'transformers takes attn_implementation="sdpa"'
 )
+ON_A_MAC = ("packages for FlashAttention need CUDA, which macOS does not have", _ON_A_MAC)
+"""Why no package for attention is there, and what works instead."""
 
 _WITHOUT_PACKAGE = (
     "torch's own attention works without another package: in transformers set "
@@ -65,8 +67,7 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             yield _ON_A_MAC
         return
     if platform.startswith("macosx"):
-        yield "packages for FlashAttention need CUDA, which macOS does not have"
-        yield _ON_A_MAC
+        yield from ON_A_MAC
     elif problem.is_without_gpu:
         yield (
             "packages for FlashAttention run on GPUs only; torch's own attention works on a "
