@@ -78,9 +78,13 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works on Windows without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
-        if FLASH_ATTN in problem.wishes.asked:
+        if FLASH_ATTN in problem.wishes.asked and not problem.wishes.hopeless:
             yield from _of_others(problem, platform)
-    elif platform.startswith("linux") and problem.gpus and not problem.wishes.hopeless:
+    elif (
+        platform.startswith("linux")
+        and (problem.gpus or problem.is_left_to_jetpack)
+        and not problem.wishes.hopeless
+    ):
         yield from () if problem.is_foreign else (_WITHOUT_PACKAGE,)
 
 
