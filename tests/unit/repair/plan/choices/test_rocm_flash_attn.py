@@ -79,3 +79,25 @@ def test_on_a_gpu_of_nvidia_no_variable_is_set() -> None:
     facts = {**there.facts, "gpu[0].vendor": Known("nvidia", "test")}
     made = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
     assert not any(VARIABLE.items() <= each.env.items() for each in made.actions)
+
+
+def test_libraries_without_compiled_files_come_along() -> None:
+    made = plan(on_rocm("gfx1100"), want=("flash-attn", "transformers", "vllm"))
+    assert {"flash-attn", "transformers"} <= changed(made).keys()
+    assert "vllm" not in changed(made)
+    assert not made.proof.missed
+
+
+def test_a_library_brings_the_torch_for_the_gpu() -> None:
+    """peft requires torch, and an installer would have taken the one for CUDA."""
+    made = plan(on_amd("empty", "gfx942"), want=("peft",))
+    assert "+rocm" in changed(made)["torch"]
+    assert "peft" in changed(made)
+
+
+def test_from_nothing_torch_for_rocm_comes_first() -> None:
+    made = plan(on_amd("empty", "gfx942"), want=("flash-attn",))
+    assert "+rocm" in changed(made)["torch"]
+    assert "flash-attn" in changed(made)
+    assert not made.proof.missed
+    assert not made.proof.requirements
