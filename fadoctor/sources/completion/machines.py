@@ -56,8 +56,9 @@ def told_machine(facts: Mapping[str, Fact], text: str, matrix: Matrix) -> dict[s
 
 def _has_chip_of_arm(facts: Mapping[str, Fact], matrix: Matrix) -> bool:
     """Return whether a GPU is one with its processor: GH200, GB200, GB10, that of a Jetson."""
-    name = fact_text(facts.get("gpu[0].name"), "")
-    return bool(name and _OTHER_CHIP.search(name.lower())) or is_tegra(facts, matrix)
+    name = facts.get("gpu[0].name")
+    is_one = isinstance(name, Known) and _OTHER_CHIP.search(str(name.value).lower()) is not None
+    return is_one or is_tegra(facts, matrix)
 
 
 def _known(system: str, machine: str, source: str) -> dict[str, Fact]:

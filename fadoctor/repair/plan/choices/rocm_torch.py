@@ -192,9 +192,16 @@ def _beside(
         is_open = package in wanted and package not in problem.wishes.kept
         if index and is_open and isinstance(cell, Known):
             own = problem.session.candidates.listed.published_with(package, str(cell.value))
-            full = f"{cell.value}+{label}" if own == version else str(cell.value)
+            is_labelled = own == version or _index_of(problem, own) == label
+            full = f"{cell.value}+{label}" if is_labelled else str(cell.value)
             if fact_text(problem.environment.fact(f"{package}.version"), "") != full:
                 yield _install(package, full, index, released(package, full))
+
+
+def _index_of(problem: Problem, version: str) -> str:
+    """Return the label of the index with a release of torch, "" where no table has it."""
+    rows = problem.session.matrix.find("torch-rocm-index", {"version": Known(version, "asked")})
+    return fact_text(rows.cell("index"), "")
 
 
 def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:

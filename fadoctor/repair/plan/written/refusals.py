@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, TORCH, VLLM
+from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.candidates import WINDOWS
 from fadoctor.repair.plan.choices.far_back import driver_notes
 from fadoctor.repair.plan.choices.indexes import CPU
@@ -49,7 +50,8 @@ _IN_WSL = "linux_x86_64"
 
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
-    if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
+    is_missed = any(each.startswith(f"{Backend.FA2.value} ") for each in proof.missed)
+    if problem.is_foreign and (is_missed or FLASH_ATTN in problem.wishes.asked):
         yield from _on_amd(problem)
     if not proof.missed:
         return
