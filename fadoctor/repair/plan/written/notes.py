@@ -88,8 +88,8 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
     if is_advice_only(problem):
         if not solution.changes:
             yield (
-                "for AMD's GPUs torch is planned with what is published beside it, and flash-attn: "
-                "nothing else"
+                "for AMD's GPUs torch is planned with what is published beside it, flash-attn and "
+                "libraries without compiled files: nothing else"
             )
     elif (proof.missed or proof.errors) and problem.is_left_to_jetpack:
         yield (
