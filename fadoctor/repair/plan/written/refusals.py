@@ -196,13 +196,16 @@ def _on_amd(problem: Problem) -> Iterator[str]:
             "`rocminfo | grep gfx` prints its gfx"
         )
         return
-    told = f"{name} has no files for ROCm"
     if any(works_by_triton(problem, each) for each in _releases(problem)):
-        yield f"{told}; its Triton backend needs {variable}, also whenever a program runs"
+        yield (
+            f"for ROCm {name} is published as sources; its Triton backend needs {variable}, also "
+            "whenever a program runs"
+        )
         if gfx <= _compiled_for(problem):
             yield f"without {variable} its sources compile for {which} with hipcc of ROCm"
     else:
-        yield f"{told}, and no source says that its Triton backend runs on {which}"
+        why = f"no source says that its Triton backend runs on {which}"
+        yield f"{name} has no files for ROCm, and {why}"
     yield _WITHOUT_PACKAGE
 
 
