@@ -64,6 +64,8 @@ class WheelFile(msgspec.Struct, frozen=True):
     """Compute capabilities with machine code; Unknown where nobody has read or derived them."""
     sm_at_least: Fact
     """What it holds in any case, where the rest is not known; else Absent."""
+    sm_at_most: Fact
+    """What it may hold and no more, where the rest is not known; else Absent."""
     glibc_needed: Fact
     """Below this glibc it was seen to fail."""
     glibc_enough: Fact
@@ -238,6 +240,7 @@ class Wheels:
             "real_abi": self._cell("flash-attn-wheel-abi", "cxx11_abi", **abi),
             "sm": self._cell("flash-attn-wheel-sm", "sm", **keys),
             "sm_at_least": self._cell("flash-attn-wheel-sm", "at_least", **keys),
+            "sm_at_most": self._cell("flash-attn-wheel-sm", "at_most", **keys),
             "glibc_needed": self._cell("flash-attn-wheel-glibc", "needs", **glibc),
             "glibc_enough": self._cell("flash-attn-wheel-glibc", "enough", **glibc),
             "glibc_built_on": Absent("matrix flash-attn-wheel-glibc"),
@@ -256,6 +259,7 @@ class Wheels:
             "real_abi": self._cell("flash-attn-community-abi", "cxx11_abi", **abi),
             "sm": self._cell("flash-attn-cubins", "sm", version=words["version"], nvcc=nvcc),
             "sm_at_least": Absent("matrix flash-attn-cubins"),
+            "sm_at_most": Absent("matrix flash-attn-cubins"),
             "glibc_needed": glibc,
             "glibc_enough": glibc,
             "glibc_built_on": built_on,

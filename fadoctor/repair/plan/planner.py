@@ -16,7 +16,8 @@ from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS, PACKAGES
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
-from fadoctor.repair.plan.choices.rocm_torch import first_installs, rocm_choices
+from fadoctor.repair.plan.choices.rocm_flash_attn import triton_backend
+from fadoctor.repair.plan.choices.rocm_torch import first_installs, libraries, rocm_choices
 from fadoctor.repair.plan.choices.text_builds import with_abi_of_build
 from fadoctor.repair.plan.hub.hub_ways import hub_instead, is_costly
 from fadoctor.repair.plan.proof import prove
@@ -184,7 +185,9 @@ class _Planning:
         if self.unread or is_idle:
             return Solution((), Cost())
         if self.problem.is_foreign:
-            return Solution(self._for_rocm(rocm_choices(self.problem, self.findings)), Cost())
+            chosen = self._for_rocm(rocm_choices(self.problem, self.findings))
+            chosen = (*chosen, *libraries(self.problem, chosen))
+            return Solution((*chosen, *triton_backend(self.problem, chosen)), Cost())
         return worthwhile(self.problem, solve(self.problem, limit, gives_up=gives_up))
 
     def _for_rocm(self, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.judge import Assessment, judge
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
-from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, XFORMERS
+from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, FLASH_ATTN, PACKAGES, XFORMERS
 from fadoctor.model.plan import Proof
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.choices.released import accepts, can_agree, is_there
@@ -114,6 +114,9 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
             if problem.is_foreign and package in COMPILED_BESIDE:
                 yield f"{name}: {_FOR_CUDA}"
                 continue
+            if problem.is_foreign and package == FLASH_ATTN:
+                yield f"{name}: PyPI has its sources alone, for ROCm too"
+                continue
             if problem.is_foreign and package in ATTENTION:
                 yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"
                 continue
@@ -121,6 +124,25 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
                 f"{name}: the tables do not list its releases. Install it yourself, then run "
                 "`fadoctor check`"
             )
+
+
+def _below_minimum(problem: Problem, after: Environment) -> Iterable[str]:
+    """Yield what was asked for, and whose authors support newer GPUs alone.
+
+    Where it surely does not start, a rule says so.
+    """
+    matrix = problem.session.matrix
+    here = {fact_text(after.fact(f"{g.subject}.compute_capability"), "") for g in problem.gpus}
+    for package in problem.wishes.asked if here - {""} else ():
+        if is_there(after, package) and f"{package}-minimum" in matrix.tables:
+            keys = {"version": after.fact(f"{package}.version")}
+            least = fact_text(matrix.find(f"{package}-minimum", keys).cell("cc"), "")
+            newest = max(here - {""}, key=version_key)
+            if least and version_key(newest) < version_key(least):
+                yield (
+                    f"{PACKAGES[package][0]}: its authors support compute capability {least} and "
+                    f"newer; the GPU here has {newest}"
+                )
 
 
 def _left_for_cuda(problem: Problem, after: Environment) -> Iterable[str]:
@@ -152,6 +174,7 @@ def _unlisted(problem: Problem) -> Iterable[str]:
 def _unknown(problem: Problem, after: Environment, verdicts: Iterable[Verdict]) -> Iterable[str]:
     """Yield why wished cells cannot be decided, of those that work in no half-precision dtype."""
     yield from _unplanned(problem, after)
+    yield from _below_minimum(problem, after)
     yield from _left_for_cuda(problem, after)
     yield from _unlisted(problem)
     instead = problem.wishes.instead

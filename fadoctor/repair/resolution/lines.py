@@ -249,9 +249,11 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
                 removed[name] = None
             elif action.kind in (ActionKind.INSTALL, ActionKind.BUILD) and name:
                 installed[name] = (text, action.index)
+    # triton-windows for triton: another distribution of one package takes its line
+    goes = {package_of(name, name): name for name in removed if name not in installed}
     for name, (text, index) in installed.items():
-        yield name, text, index
-    yield from ((name, "", "") for name in removed if name not in installed)
+        yield goes.pop(package_of(name, name), name), text, index
+    yield from ((name, "", "") for name in goes.values())
 
 
 def _places(environment: Environment, name: str) -> tuple[Place, ...]:

@@ -12,6 +12,11 @@ from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.sources.completion.driver_branch import driver_of_branch
 from fadoctor.sources.completion.listed_requirements import requirement_facts
+from fadoctor.sources.completion.machines import (
+    names_another_machine,
+    told_jetson,
+    told_machine,
+)
 from fadoctor.sources.completion.proved_driver import proved_driver
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
 from fadoctor.sources.targets.gpu_name import find_gpu
@@ -56,10 +61,6 @@ _LINUX = compiled(
     r"\bWSL ?2?\b|@[\w.-]{1,60}:[~/][^\n$#]{0,80}\$ |/tmp/pip-(?:install|build-env)-\w"
 )
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
-_OTHER_MACHINES = ("aarch64", "arm64", "jetson", "dgx spark", "mac os", "macos", "darwin")
-# GB200, GH200: of small letters
-_OTHER_CHIP = compiled(r"g(?<!\wg)[bh]\d{2,3}\b")
-_APPLE = compiled(r"\bapple\b")
 
 _CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
 """Words of texts in which a torch without a label can be another than PyPI's."""
@@ -104,12 +105,13 @@ def completed(
         facts |= machine if said in ("", system) else {}
     text = "\n".join(line.text for line in lines if not _UNCHECKED.match(line.text))
     text = _SERVED.sub("", text)
-    told = [*_platform(facts, text), *_torch(facts, combined, text, matrix)]
+    facts |= told_jetson(facts, text)
+    facts |= _capabilities(facts, matrix)
+    told = [*_platform(facts, text, matrix), *_torch(facts, combined, text, matrix)]
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)
     facts |= requirement_facts(facts, matrix)
-    facts |= _capabilities(facts, matrix)
     facts |= _driver_by_cuda(facts, matrix)
     facts |= driver_of_branch(facts, text)
     facts |= proved_driver(facts, combined, text, matrix)
@@ -154,20 +156,22 @@ def _file_of_xformers(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fa
     return found
 
 
-def _platform(facts: dict[str, Fact], text: str) -> Iterable[str]:
+def _platform(facts: dict[str, Fact], text: str, matrix: Matrix) -> Iterable[str]:
     """Fill in the platform: Windows by its paths, Linux on x86_64 where nothing else is named."""
     if not isinstance(facts.get("host.platform"), Unknown):
         return
     system = facts.get("host.os")
-    if isinstance(system, Known):
+    if told := told_machine(facts, text, matrix):
+        facts |= told
+    elif isinstance(system, Known):
         machines = {"linux": "x86_64", "windows": "amd64"}
         name, machine = str(system.value), machines.get(str(system.value), "")
-        said = machine_facts(name, machine) if not _names_another_machine(text.lower()) else {}
+        said = machine_facts(name, machine) if not names_another_machine(text.lower()) else {}
         facts |= {n: Known(v, f"{system.source}: {v}") for n, v in said.items() if n != "host.os"}
     elif _names_windows(text):
         said = machine_facts("windows", "amd64")
         facts |= {name: Known(value, "paths or files of Windows") for name, value in said.items()}
-    elif not _names_another_machine(text.lower()):
+    elif not names_another_machine(text.lower()):
         said = machine_facts("linux", "x86_64")
         facts |= {name: Known(value, ASSUMED_PLATFORM) for name, value in said.items()}
         yield PLATFORM.format("Linux on x86_64")
@@ -353,10 +357,3 @@ def _names_windows(text: str) -> bool:
     is_marked = any(mark in text for mark in _WINDOWS_MARKS)
     words = _SURELY_WINDOWS if _LINUX.search(text) else _WINDOWS
     return bool(_DRIVE.search(text) or (is_marked and words.search(text)))
-
-
-def _names_another_machine(lowered: str) -> bool:
-    """Return whether a text in small letters names a machine that is no x86_64 of Linux."""
-    if any(name in lowered for name in _OTHER_MACHINES) or _OTHER_CHIP.search(lowered):
-        return True
-    return "apple" in lowered and _APPLE.search(lowered) is not None

@@ -22,7 +22,9 @@ CUT_NAME = "cut_name"
 COMPLETE = "packages.complete"
 """That a list names every package there is."""
 
-NOT_SAID = ("Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed")
+NOT_SAID = (
+    "Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed", "No CUDA",
+)  # fmt: skip
 
 
 class PastedLine(msgspec.Struct, frozen=True):
@@ -54,6 +56,7 @@ _WHEEL_PLATFORMS = {
     ("linux", "aarch64"): "linux_aarch64",
     ("windows", "amd64"): "win_amd64",
     ("macos", "arm64"): "macosx_arm64",
+    ("macos", "x86_64"): "macosx_x86_64",
 }
 
 
@@ -70,6 +73,7 @@ def platform_claims(text: str, line: int, tool: str) -> list[Claim]:
         said |= {"host.glibc": found["glibc"], "host.libc": "glibc"}
     if system == "linux":
         said |= {"host.kernel": found["kernel"], "host.wsl": "microsoft" in kernel}
+        said |= {"host.tegra": True} if "tegra" in kernel else {}
     return [Claim(name, value, line, tool) for name, value in said.items()]
 
 

@@ -49,6 +49,12 @@ _VARIABLE = compiled(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
 # heading, System Info, and "PyTorch version              : 2.9.0+cu128"
 _BEGINS = compiled(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
 
+_NONE = "No CUDA"
+"""What the tool writes only where torch sees no GPU, and nvidia-smi names no GPU and no driver."""
+
+_GPUS = "GPU models and configuration"
+_COUNTS = ("gpu.count", "gpu.visible_count")
+
 _ANSWERS = {"True": True, "False": False, "Yes": True, "No": False}
 """Of torch since 1.5, and of those before it."""
 
@@ -105,7 +111,9 @@ def _pair(key: str, value: str, line: int) -> Iterator[Claim]:
         yield from platform_claims(value, line, TOOL)
     elif key == "Python version":
         yield from _python(value, line)
-    elif key == "GPU models and configuration" and value not in NOT_SAID:
+    elif key == _GPUS and value == _NONE:
+        yield from (Claim(name, 0, line, TOOL) for name in _COUNTS)
+    elif key == _GPUS and value not in NOT_SAID:
         # AMD Instinct MI300X (gfx942:sramecc+:xnack-): on ROCm without a number
         yield from gpu_claims(0, value, line, TOOL)
     elif key == "Is CUDA available" and value in _ANSWERS:

@@ -10,7 +10,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older, version_key
 from fadoctor.knowledge.matrix.wheel_label import STEM, wheel_facts
 from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelFile, WheelRequest, Wheels
-from fadoctor.model.fact import Fact, Known
+from fadoctor.model.fact import Fact, Known, fact_words
 from fadoctor.model.packages import ALWAYS, FLASH_ATTN, FLASH_ATTN_3, PACKAGES
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.released import released
@@ -128,16 +128,31 @@ class Files:
     def sure_code(self, environment: Environment, file: WheelFile) -> dict[str, Fact]:
         """Return the code that is in a file for sure, where that is enough for the GPUs here.
 
-        What else may be in it decides nothing then.
+        Else all that may be in it, where not even that is for any of them. What is between them
+        decides nothing then.
         """
-        least = file.sm_at_least.value if isinstance(file.sm_at_least, Known) else None
-        if isinstance(file.sm, Known) or not isinstance(least, tuple):
+        if isinstance(file.sm, Known):
             return {}
-        code = {_CODE: known({" ".join(least): "1"})}
-        facts = {**environment.facts, **code}
-        there = msgspec.structs.replace(environment, facts=facts)
+        if self._lacking(environment, file.sm_at_least) == ():
+            return _code_of(file.sm_at_least)
+        lacking = self._lacking(environment, file.sm_at_most)
+        there = {text_of(environment, f"{g.text}.compute_capability")
+                 for g in environment.subjects("gpu")}  # fmt: skip
+        return _code_of(file.sm_at_most) if lacking and there <= set(lacking) else {}
+
+    def _lacking(self, environment: Environment, sm: Fact) -> tuple[str, ...] | None:
+        """Return the GPUs for which some code is none; None where that is not known."""
+        code = _code_of(sm)
+        if not code:
+            return None
+        there = msgspec.structs.replace(environment, facts={**environment.facts, **code})
         lacking = gpu_code(there, self.matrix, (FLASH_ATTN,)).get("flash_attn.binary.no_code_for")
-        return code if isinstance(lacking, Known) and lacking.value == () else {}
+        return fact_words(lacking) if isinstance(lacking, Known) else None
+
+
+def _code_of(sm: Fact) -> dict[str, Fact]:
+    """Return the fact of a file that holds code for some compute capabilities."""
+    return {_CODE: known({" ".join(words): "1"})} if (words := fact_words(sm)) else {}
 
 
 def _flash_attn_3(file: WheelFile) -> Choice:

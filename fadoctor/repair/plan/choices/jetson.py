@@ -36,6 +36,8 @@ def for_jetson(
         for gpu in visible_gpus(environment)
         if isinstance(gpu.capability, Known)
     }
+    if not capabilities:
+        return ()  # whether one has code for a GPU that nobody names is not known
     return tuple(
         choice
         for choice in found

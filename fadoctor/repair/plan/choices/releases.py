@@ -259,6 +259,8 @@ class Releases:
         base, platform = version_part(torch, "base") or "", text_of(environment, "host.platform")
         builds = (self.indexes.cuda_of(PYPI, base, each) for each in (platform, _MOST_BUILT))
         there, mine = next(filter(None, builds), ""), environment.fact("torch.cuda")
+        if text_of(environment, "torch.build") == "cpu":
+            return not there
         if not there or not isinstance(mine, Known):
             return True
         return version_part(there, "major") == version_part(str(mine.value), "major")

@@ -12,7 +12,16 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH, TRITON
+from fadoctor.model.packages import (
+    ATTENTION,
+    BESIDE_TORCH,
+    COMPILED_BESIDE,
+    EXTENSIONS,
+    FLASH_ATTN,
+    FRAMEWORKS,
+    TORCH,
+    TRITON,
+)
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.choices.offers import newest_in, offer
 from fadoctor.repair.plan.choices.released import accepts, is_there, released
@@ -51,7 +60,10 @@ def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice,
         return tuple(_beside(problem, torch, label, wrong))
     if TORCH in problem.wishes.kept:
         return ()
-    is_wanted = TORCH in problem.wishes.asked and not is_there(problem.environment, TORCH)
+    wishes = problem.wishes
+    is_due = TORCH in wishes.packages or FLASH_ATTN in wishes.asked
+    can_come = not {*COMPILED_BESIDE}.issuperset(wishes.asked)
+    is_wanted = is_due and can_come and not is_there(problem.environment, TORCH)
     if found is None and (is_wanted or _is_for_nvidia(problem, findings)):
         found = _newest(problem)
     if found is None or not _has_file(problem, found[0]):
@@ -70,6 +82,27 @@ def first_installs(
             if choice.package not in taken and is_there(problem.environment, choice.package):
                 taken.add(choice.package)
                 yield choice
+
+
+def libraries(problem: Problem, chosen: Collection[Choice]) -> Iterator[Choice]:
+    """Yield the newest releases of what was asked for, of packages without compiled files.
+
+    Those are the same for every GPU: nothing but the torch that is there decides about them.
+    """
+    after = problem.post.after(problem.environment, chosen)
+    if not isinstance(after.fact("torch.hip"), Known):
+        return  # what requires torch would bring the one for CUDA
+    there = fact_mapping(after.fact("packages.installed")) | {
+        TORCH: fact_text(after.fact("torch.version"), "")
+    }
+    others = {TORCH, TRITON, *ATTENTION, *BESIDE_TORCH, *FRAMEWORKS, *EXTENSIONS}
+    helpers = problem.session.candidates.helpers
+    for package in problem.wishes.asked:
+        if package in others or package in problem.wishes.kept or is_there(after, package):
+            continue
+        wished = (problem.wishes.pinned.get(package, ""),)
+        name = distribution_of(package)
+        yield from helpers.fitting(name, after, wished, there)[:1]
 
 
 def _first_steps(findings: Iterable[Finding]) -> Iterator[Step]:
@@ -159,9 +192,16 @@ def _beside(
         is_open = package in wanted and package not in problem.wishes.kept
         if index and is_open and isinstance(cell, Known):
             own = problem.session.candidates.listed.published_with(package, str(cell.value))
-            full = f"{cell.value}+{label}" if own == version else str(cell.value)
+            is_labelled = own == version or _index_of(problem, own) == label
+            full = f"{cell.value}+{label}" if is_labelled else str(cell.value)
             if fact_text(problem.environment.fact(f"{package}.version"), "") != full:
                 yield _install(package, full, index, released(package, full))
+
+
+def _index_of(problem: Problem, version: str) -> str:
+    """Return the label of the index with a release of torch, "" where no table has it."""
+    rows = problem.session.matrix.find("torch-rocm-index", {"version": Known(version, "asked")})
+    return fact_text(rows.cell("index"), "")
 
 
 def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:

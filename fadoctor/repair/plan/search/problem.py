@@ -29,6 +29,7 @@ from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.repair.plan.choices.candidates import Candidates
 from fadoctor.repair.plan.choices.domain import decided_in_order, domain, packages_of
 from fadoctor.repair.plan.choices.far_back import oldest_torch
+from fadoctor.repair.plan.choices.indexes import CPU
 from fadoctor.repair.plan.choices.name_bounds import NameBounds
 from fadoctor.repair.plan.choices.offers import offers_of
 from fadoctor.repair.plan.choices.release_months import ReleaseMonths
@@ -268,8 +269,15 @@ class Problem:
 
     @property
     def is_without_gpu(self) -> bool:
-        """Whether somebody said that there is no GPU: an image may be built where none is seen."""
-        return NO_GPU in self.environment.overlays
+        """Whether there surely is no GPU: an image for one may be built where none is seen.
+
+        Somebody said so, or has installed the torch for a CPU there.
+        """
+        facts = self.environment.fact
+        seen = facts("gpu.count")
+        has_none = isinstance(seen, Known) and seen.value == 0
+        is_for_cpu = has_none and fact_text(facts("torch.build"), "") == CPU
+        return NO_GPU in self.environment.overlays or is_for_cpu
 
     @property
     def is_beyond_tables(self) -> bool:
@@ -281,7 +289,7 @@ class Problem:
     def is_left_to_jetpack(self) -> bool:
         """Whether this is a Jetson on which no build of the tables is known to run."""
         jetson = is_tegra(self.environment.facts, self.session.matrix)
-        return jetson and bool(self.gpus) and not self.session.candidates.torch(self.environment)
+        return jetson and not self.session.candidates.torch(self.environment)
 
     @property
     def has_no_index(self) -> bool:

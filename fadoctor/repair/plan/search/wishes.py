@@ -43,7 +43,7 @@ HALF = (Dtype.BF16, Dtype.FP16)
 PAIR = (TRANSFORMERS, KERNELS)
 """The fact prefixes of what brings a kernel of the Hub."""
 
-_LINUX = "linux"
+_LINUX, _MAC = "linux", "macos"
 
 _ON_TORCH = frozenset((TORCH, TRANSFORMERS))
 """Distributions of which whoever requires one computes with torch."""
@@ -270,7 +270,8 @@ def _brings_triton(kernels: Kernels) -> bool:
 def _default(kernels: Kernels, gpus: list[Gpu]) -> Iterable[str]:
     """Yield the packages that are there and can be of use."""
     count = kernels.environment.fact("gpu.visible_count")
-    without_gpu = isinstance(count, Known) and count.value == 0
+    is_mac = fact_text(kernels.environment.fact("host.os"), "") == _MAC
+    without_gpu = is_mac or (isinstance(count, Known) and count.value == 0)
     for package in PACKAGES:
         if not is_there(kernels.environment, package):
             continue

@@ -288,7 +288,8 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
 
 def _is_settled(name: str, text: str, choice: Choice) -> bool:
     """Return whether a choice moves what a line is about, or comes in the version it requires."""
-    if name == choice.distribution:
+    # triton-windows comes instead of the triton that PyPI has no file of for Windows
+    if name == choice.distribution or name in PACKAGES.get(choice.package, ()):
         return True
     found = REQUIRED.search(text)
     is_other = found is not None and found["other"] == choice.distribution and choice.version

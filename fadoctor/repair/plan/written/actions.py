@@ -9,7 +9,6 @@ from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, TRITON
 from fadoctor.model.plan import Action, ActionKind, Change
-from fadoctor.repair.plan.choices.build import missing_modules
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.domain import bears_another_name
 from fadoctor.repair.plan.choices.other_index import without_label
@@ -19,6 +18,7 @@ from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.hub.hub_route import effects_of_hub, partner_of_kernels
 from fadoctor.repair.plan.states.post_state import old_cuda_wheels
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
+from fadoctor.repair.plan.written.builds import build_actions
 from fadoctor.repair.plan.written.dialect import Dialect, command_line
 from fadoctor.repair.plan.written.undoing import undo_commands
 
@@ -69,8 +69,7 @@ class Writer:
             yield from self._from_index_of_torch(tuple(installed))
         for choice in changes:
             if choice.kind is ChoiceKind.BUILD:
-                yield from self._tools(choice)
-                yield self._build(choice)
+                yield from build_actions(self, choice)
 
     def fresh_actions(self, choices: Iterable[Choice], folder: str) -> Iterator[Action]:
         """Yield what makes a new environment with all that is wished, and the changes in it.
@@ -169,9 +168,9 @@ class Writer:
             text,
             self.dialect.uninstall(names),
             requirements=names,
-            findings=self._findings(choices),
+            findings=self.findings_of(choices),
             side_effects=effects,
-            undo=self._undo(names),
+            undo=self.undo_of(names),
         )
 
     def _install(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Action:
@@ -179,7 +178,7 @@ class Writer:
             *(choice.requirement for choice in choices),
             *partner_of_kernels(self.environment, choices),
         )
-        names = tuple(self._name_of(choice) for choice in choices)
+        names = tuple(self.name_of(choice) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
         mixed = _is_mixed(choices)
         urls = [choice.url for choice in choices if choice.url]
@@ -190,7 +189,7 @@ class Writer:
             requirements=items,
             index=index,
             url=urls[0] if urls else "",
-            findings=self._findings(choices),
+            findings=self.findings_of(choices),
             side_effects=(
                 *self._steps_back(choices),
                 *_effects_of(choices),
@@ -198,7 +197,7 @@ class Writer:
                 *left_on_amd(self.environment, choices),
                 *effects_of_hub(self.environment, choices),
             ),
-            undo=self._undo(names),
+            undo=self.undo_of(names),
         )
 
     def _without_label(self, choices: tuple[Choice, ...]) -> list[Choice]:
@@ -225,9 +224,9 @@ class Writer:
             self.dialect.install(items, again[0].index, _SAME),
             requirements=items,
             index=again[0].index,
-            findings=self._findings(again),
+            findings=self.findings_of(again),
             side_effects=tuple(self._in_two_indexes(choices)),
-            undo=self._undo(tuple(self._name_of(choice) for choice in again)),
+            undo=self.undo_of(tuple(self.name_of(choice) for choice in again)),
         )
 
     def _steps_back(self, choices: tuple[Choice, ...]) -> Iterator[str]:
@@ -239,34 +238,7 @@ class Writer:
                 continue
             yield f"{choice.distribution} is downgraded from {here} to {choice.version}"
 
-    def _tools(self, choice: Choice) -> Iterator[Action]:
-        """Yield what installs the packages that the build imports."""
-        matrix = self.problem.session.matrix
-        missing = missing_modules(self.environment, matrix, choice.version)
-        if missing:
-            yield Action(
-                ActionKind.INSTALL,
-                "install what the build imports: " + ", ".join(missing),
-                self.dialect.install(missing),
-                requirements=missing,
-                undo=self._undo(missing),
-            )
-
-    def _build(self, choice: Choice) -> Action:
-        jobs = choice.env.get("MAX_JOBS", "1")
-        options = ("--no-build-isolation", "--no-cache-dir", "--no-deps")
-        return Action(
-            ActionKind.BUILD,
-            f"compile {choice.distribution} {choice.version} here",
-            self.dialect.install((choice.requirement,), options=options),
-            env=choice.env,
-            requirements=(choice.requirement,),
-            findings=self._findings((choice,)),
-            side_effects=(f"compiles with {jobs} jobs at a time; this takes minutes to hours",),
-            undo=self._undo((self._name_of(choice),)),
-        )
-
-    def _findings(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+    def findings_of(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
         """Return the ids of findings that go away, of rules that mention one of the packages."""
         packages = {choice.package for choice in choices}
         names = {choice.distribution for choice in choices}
@@ -299,7 +271,7 @@ class Writer:
             found.append(f"required by {', '.join(askers)}")
         return tuple(found)
 
-    def _undo(self, names: tuple[str, ...]) -> str:
+    def undo_of(self, names: tuple[str, ...]) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
         if self.is_fresh or self.dialect.is_project:
             return self.dialect.project_files
@@ -330,7 +302,7 @@ class Writer:
         names = PACKAGES.get(package, (package,))
         return str(fact.value) if isinstance(fact, Known) and fact.value in names else names[0]
 
-    def _name_of(self, choice: Choice) -> str:
+    def name_of(self, choice: Choice) -> str:
         """Return the distribution that a choice replaces, or the one that it adds."""
         is_new = choice.kind is ChoiceKind.INSTALL and not self._version(choice.package)
         return choice.distribution if is_new else self._installed_name(choice.package)
@@ -338,7 +310,7 @@ class Writer:
     def changes(self, choices: Iterable[Choice]) -> Iterator[Change]:
         """Yield what each choice replaces by what."""
         for choice in choices:
-            name = self._name_of(choice)
+            name = self.name_of(choice)
             before = self._before(name) or self._version(choice.package)
             after = choice.version
             if choice.kind is ChoiceKind.FOLLOW or (

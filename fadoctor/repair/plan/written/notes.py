@@ -8,6 +8,7 @@ from fadoctor.judging.diagnose import is_without_stack
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import (
+    ATTENTION,
     FLASH_ATTN,
     FRAMEWORKS,
     PACKAGES,
@@ -19,10 +20,11 @@ from fadoctor.model.packages import (
 from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
+from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.repair.plan.choices.offers import bounded
 from fadoctor.repair.plan.choices.released import listed_packages
-from fadoctor.repair.plan.written.refusals import instead_notes
+from fadoctor.repair.plan.written.refusals import ON_A_MAC, instead_notes
 from fadoctor.sources.manifests.installed.combine import exact_version
 
 if TYPE_CHECKING:
@@ -64,18 +66,43 @@ def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool
         if isinstance(made_by, Known) and made_by.value == "conda" and not is_file:
             name = choice.distribution
             yield f"{name} was installed by conda: remove it with `conda remove` first"
+    yield from _without_gpu(problem, solution)
+    yield from _gone_on_a_mac(problem, solution)
+
+
+def _gone_on_a_mac(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say why packages for attention go, of which nobody asked for one."""
+    gone = {each.package for each in solution.changes if each.kind is ChoiceKind.REMOVE}
+    if problem.platform.startswith("macosx") and not gone.isdisjoint(ATTENTION):
+        yield from ON_A_MAC
+
+
+def _without_gpu(problem: Problem, solution: Solution) -> Iterable[str]:
+    """Say where there is no GPU what comes for one all the same: it may be another machine's."""
     seen, here = (problem.environment.fact(f"gpu.{n}") for n in ("visible_count", "count"))
-    if isinstance(seen, Known) and seen.value == 0:
-        hidden = isinstance(here, Known) and here.value
-        why = "programs see no GPU here" if hidden else "there is no GPU here"
+    if not (isinstance(seen, Known) and seen.value == 0):
+        return
+    hidden = isinstance(here, Known) and here.value
+    why = "programs see no GPU here" if hidden else "there is no GPU here"
+    changes = (each for each in solution.changes if each.kind is not ChoiceKind.REMOVE)
+    useless = [each.distribution for each in changes if problem.needs_gpu(each.package)]
+    if not useless:
         yield f"{why}: the plan has and proves no package that needs one"
+        return
+    which = ", ".join(useless)
+    told = "" if problem.is_without_gpu else "; name the GPU of another machine with --gpu"
+    need, runs = ("needs", "it runs") if len(useless) == 1 else ("need", "they run")
+    yield f"{why}, and {which} {need} one: the plan does not prove that {runs}{told}"
 
 
 def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterable[str]:
     """Say why little was planned where the tables have nothing for this GPU or platform."""
     if is_advice_only(problem):
         if not solution.changes:
-            yield "for AMD's GPUs torch is planned with what is published beside it, nothing else"
+            yield (
+                "for AMD's GPUs torch is planned with what is published beside it, flash-attn and "
+                "libraries without compiled files: nothing else"
+            )
     elif (proof.missed or proof.errors) and problem.is_left_to_jetpack:
         yield (
             "PyPI and pytorch.org have no known torch build for this Jetson: "

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.kernels import computing_gpus
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, TORCH, VLLM
+from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.candidates import WINDOWS
 from fadoctor.repair.plan.choices.far_back import driver_notes
 from fadoctor.repair.plan.choices.indexes import CPU
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.plan.choices.releases import python_of
+from fadoctor.repair.plan.choices.rocm_flash_attn import switch, works_by_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +36,13 @@ _ON_A_MAC = (
     "torch's own attention works on macOS, on Apple's GPU (device mps), too: "
     'transformers takes attn_implementation="sdpa"'
 )
+ON_A_MAC = ("packages for FlashAttention need CUDA, which macOS does not have", _ON_A_MAC)
+"""Why no package for attention is there, and what works instead."""
+
+_WITHOUT_PACKAGE = (
+    "torch's own attention works without another package: in transformers set "
+    'attn_implementation="sdpa"'
+)
 
 _IN_WSL = "linux_x86_64"
 """The platform whose files Windows runs in its subsystem for Linux."""
@@ -40,6 +50,9 @@ _IN_WSL = "linux_x86_64"
 
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
+    is_missed = any(each.startswith(f"{Backend.FA2.value} ") for each in proof.missed)
+    if problem.is_foreign and (is_missed or FLASH_ATTN in problem.wishes.asked):
+        yield from _on_amd(problem)
     if not proof.missed:
         return
     platform = problem.platform
@@ -55,11 +68,8 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         if platform.startswith("macosx") and not {*_SERVERS}.isdisjoint(problem.wishes.asked):
             yield _ON_A_MAC
         return
-    if problem.is_foreign and FLASH_ATTN in problem.wishes.asked:
-        yield from _on_amd(problem)
     if platform.startswith("macosx"):
-        yield "packages for FlashAttention need CUDA, which macOS does not have"
-        yield _ON_A_MAC
+        yield from ON_A_MAC
     elif problem.is_without_gpu:
         yield (
             "packages for FlashAttention run on GPUs only; torch's own attention works on a "
@@ -70,13 +80,14 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
             "torch's own attention works on Windows without another package: in transformers set "
             'attn_implementation="sdpa"'
         )
-        if FLASH_ATTN in problem.wishes.asked:
+        if FLASH_ATTN in problem.wishes.asked and not problem.wishes.hopeless:
             yield from _of_others(problem, platform)
-    elif platform.startswith("linux") and problem.gpus and not problem.wishes.hopeless:
-        yield (
-            "torch's own attention works without another package: in transformers set "
-            'attn_implementation="sdpa"'
-        )
+    elif (
+        platform.startswith("linux")
+        and (problem.gpus or problem.is_left_to_jetpack)
+        and not problem.wishes.hopeless
+    ):
+        yield from () if problem.is_foreign else (_WITHOUT_PACKAGE,)
 
 
 def _no_torch(problem: Problem, proof: Proof) -> Iterator[str]:
@@ -175,24 +186,38 @@ def _no_files(problem: Problem) -> Iterator[str]:
 
 
 def _on_amd(problem: Problem) -> Iterator[str]:
-    """Yield how flash-attn comes to an AMD GPU: no ready-made file is for one."""
-    gfx = {fact_text(problem.environment.fact(f"{g.subject}.gfx"), "") for g in problem.gpus}
-    built = {
-        word
-        for row in problem.session.matrix.tables["rocm-flash-attn"].rows
-        if row["ck"] is True
-        for word in cell_words(row["gfx"])
-    }
-    name = PACKAGES[FLASH_ATTN][0]
+    """Yield how flash-attn comes to an AMD GPU, where it does: no ready-made file is for one."""
+    gpus = computing_gpus(problem.environment)
+    gfx = {fact_text(problem.environment.fact(f"{g.subject}.gfx"), "") for g in gpus}
+    name, variable, which = PACKAGES[FLASH_ATTN][0], switch(problem), ", ".join(sorted(gfx))
     if not gfx or "" in gfx:
+        yield (
+            f"{name} has no files for ROCm, and which GPU of AMD is here is not known: "
+            "`rocminfo | grep gfx` prints its gfx"
+        )
         return
-    variable = "FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE"
-    if gfx <= built:
-        which = ", ".join(sorted(gfx))
-        yield f"{name} has no files for ROCm; its sources compile for {which} with hipcc of ROCm"
-        yield f"{name} runs without hipcc, too: its Triton backend needs {variable}"
+    if any(works_by_triton(problem, each) for each in _releases(problem)):
+        yield (
+            f"for ROCm {name} is published as sources; its Triton backend needs {variable}, also "
+            "whenever a program runs"
+        )
+        if gfx <= _compiled_for(problem):
+            yield f"without {variable} its sources compile for {which} with hipcc of ROCm"
     else:
-        yield f"{name} has no files for ROCm; its Triton backend needs {variable}"
+        why = f"no source says that its Triton backend runs on {which}"
+        yield f"{name} has no files for ROCm, and {why}"
+    yield _WITHOUT_PACKAGE
+
+
+def _compiled_for(problem: Problem) -> set[str]:
+    rows = problem.session.matrix.tables["rocm-flash-attn"].rows
+    return {word for row in rows if row["ck"] is True for word in cell_words(row["gfx"])}
+
+
+def _releases(problem: Problem) -> Iterator[str]:
+    """Yield the releases of flash-attn, the newest first."""
+    rows = problem.session.matrix.tables["flash-attn-releases"].rows
+    yield from (str(row["version"]) for row in reversed(rows))
 
 
 def _unknown_releases(problem: Problem) -> Iterator[str]:

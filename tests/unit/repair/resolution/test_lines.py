@@ -120,6 +120,15 @@ def test_a_diff_and_the_file_it_makes(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [TEXT]
 
 
+def test_another_distribution_of_the_package_takes_its_line(tmp_path: Path) -> None:
+    text = "torch==2.7.1\ntriton==3.3.1  # compiles\n"
+    gone = Action(ActionKind.UNINSTALL, "remove", requirements=("triton",))
+    found = planned(tmp_path, text, gone, install("triton-windows==3.3.1.post21"))
+    [edit] = found.edits
+    assert "-triton==3.3.1  # compiles" in edit.diff
+    assert "+triton-windows==3.3.1.post21  # compiles" in edit.diff
+
+
 def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
     cpu, cu126 = (f"https://download.pytorch.org/whl/{build}" for build in ("cpu", "cu126"))
     text = f"--index-url {cpu}\ntorch==2.7.1\n"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
 
 
+WHEELS = "https://download.pytorch.org/whl"
+
+
 def planned_for(folder: Path, text: str, gpu: str, python: str, platform: str) -> Plan:
     file = folder / "requirements.txt"
     file.write_text(text)
@@ -90,3 +93,14 @@ def test_what_comes_along_in_an_image(tmp_path: Path, image: str, *, bounded: bo
     plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
     told = [name for action in plan.actions for name in action.requirements]
     assert any(name.startswith("transformers") for name in told) is bounded
+
+
+def test_a_triton_without_a_file_for_windows_gives_way_to_the_one_with_a_file(
+    tmp_path: Path,
+) -> None:
+    """It was removed, and nothing came instead: torch.compile would have stopped working."""
+    text = f"--extra-index-url {WHEELS}/cu128\ntorch==2.7.1+cu128\ntriton==3.3.1\n"
+    plan = planned_for(tmp_path, text, "RTX 4090", "3.12", "win_amd64")
+    assert any("triton-windows==3.3.1.post" in each.diff for each in plan.edits)
+    assert not plan.proof.missed
+    assert not plan.proof.lost

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.wheels import OFFICIAL, WheelRequest
+from fadoctor.model.fact import Known, Unknown
+from fadoctor.sources.targets.gpu_code import gpu_code
 from tests.unit.repair.plan.problems import golden, plan, session
 
 _CPU: dict[str, object] = {
@@ -68,3 +72,41 @@ def test_what_is_left_to_a_person_is_said() -> None:
     assert not any(change.distribution == "torch" for change in found.changes)
     assert any("known torch build for this Jetson" in note for note in found.notes)
     assert any("JetPack" in action.text for action in found.actions)
+
+
+def test_no_build_is_planned_for_a_jetson_whose_gpu_nobody_names() -> None:
+    """A text shows the kernel of a Jetson and no GPU: builds for servers were let through."""
+    environment = golden("linux-a100-healthy", **_CPU, **jetson("Orin", "8.7", "12.6"))
+    gone = {name: Unknown("the text does not say", "test") for name in _OF_GPU}
+    environment = msgspec.structs.replace(
+        environment,
+        facts={n: f for n, f in environment.facts.items() if not n.startswith("gpu[")} | gone,
+    )
+    assert session().candidates.torch(environment) == ()
+    found = plan(environment)
+    assert not any(change.distribution == "torch" for change in found.changes)
+    assert any("jetson-ai-lab" in action.text for action in found.actions)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "capability", "is_ruled_out"),
+    [("Thor", "11.0", True), ("GB10", "12.1", False), ("GH200", "9.0", False)],
+)
+def test_a_file_that_cannot_have_code_for_the_gpu_is_ruled_out(
+    gpu: str, capability: str, *, is_ruled_out: bool
+) -> None:
+    """The authors' file for ARM came to a Thor: none of its nvccs makes code for 11.0."""
+    environment = golden("linux-a100-healthy", **jetson(gpu, capability, "13.0"))
+    files = session().candidates.files
+    request = WheelRequest("2.10", "13.0", "cp312", "linux_aarch64", cxx11_abi=True)
+    file = next(each for each in files.wheels.fitting(request) if each.source == OFFICIAL)
+    code = files.sure_code(environment, file)
+    assert bool(code) is (is_ruled_out or capability == "9.0")
+    facts = {**environment.facts, **code}
+    lacking = gpu_code(
+        msgspec.structs.replace(environment, facts=facts), session().matrix, ("flash_attn",)
+    ).get("flash_attn.binary.no_code_for")
+    assert (isinstance(lacking, Known) and lacking.value == (capability,)) is is_ruled_out
+
+
+_OF_GPU = ("gpu.count", "gpu.visible_count")

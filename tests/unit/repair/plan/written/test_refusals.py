@@ -103,8 +103,9 @@ def test_an_amd_gpu_gets_no_cuda_and_the_way_of_rocm(gfx: str, words: str) -> No
     gone = {"gpu[0].compute_capability": Absent("test"), "driver.version": Absent("test")}
     facts = {**there.facts, **gone, **{name: Known(value, "test") for name, value in amd.items()}}
     found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
-    assert not found.changes
+    assert not any("cu1" in change.after for change in found.changes)
     assert words in " ".join(found.notes)
+    assert 'attn_implementation="sdpa"' in " ".join(found.notes)
 
 
 @pytest.mark.parametrize("name", ["unsloth", "vllm", "sglang"])
@@ -169,3 +170,41 @@ def test_what_is_compiled_where_another_release_has_a_wheel_is_named(
         "flash-attn 2.7.4.post1 has no prebuilt wheel" in each and "2.8.3.post1 has one" in each
         for each in told
     )
+
+
+@pytest.mark.parametrize("name", ["vllm", "flash-attn"])
+def test_a_torch_for_the_cpu_stays_where_no_gpu_was_found(name: str) -> None:
+    """It made way for gigabytes that nothing there can run."""
+    there = start("CPU torch", GPU)
+    facts = {**there.facts, "gpu.count": Known(0, "test"), "gpu.visible_count": Known(0, "test")}
+    assert not plan(msgspec.structs.replace(there, facts=facts), want=(name,)).changes
+
+
+def test_what_needs_a_gpu_is_named_where_none_was_found() -> None:
+    """It was planned, and the plan said that it has no package that needs a GPU."""
+    there = start("torch 2.6 with vision and audio", GPU)
+    facts = {**there.facts, "gpu.count": Known(0, "test"), "gpu.visible_count": Known(0, "test")}
+    found = plan(msgspec.structs.replace(there, facts=facts), want=("flash-attn",))
+    told = " ".join(found.notes)
+    assert found.changes
+    assert "flash-attn needs one: the plan does not prove that it runs" in told
+    assert "has and proves no package" not in told
+
+
+def test_nobody_is_sent_to_a_file_that_has_no_kernels_for_the_gpu() -> None:
+    there = start("torch 2.6 with vision and audio", ("GTX 1660 Ti", "7.5", "566.36"), "3.11")
+    told = {"host.platform": Known("win_amd64", "test")}
+    found = plan(
+        msgspec.structs.replace(there, facts={**there.facts, **told}), want=("flash-attn",)
+    )
+    assert not any("third party" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("capability", "is_told"), [("6.0", True), ("7.5", False)])
+def test_a_gpu_that_a_package_s_authors_do_not_support_is_told(
+    capability: str, *, is_told: bool
+) -> None:
+    there = start("torch 2.6 with vision and audio", ("Tesla", capability, "560.35.03"), "3.11")
+    found = plan(there, want=("unsloth",))
+    told = [each for each in found.proof.unknown if each.startswith("unsloth: its authors")]
+    assert bool(told) is is_told
