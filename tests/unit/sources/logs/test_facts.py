@@ -308,4 +308,6 @@ def test_a_build_for_cuda_is_no_mistake_under_zluda(knowledge: Knowledge) -> Non
     log = "torch 2.3.1+cu118 detected GPU: AMD Radeon RX 6800 [ZLUDA]\n"
     environment = facts(knowledge, log)
     assert isinstance(environment.fact("torch.cuda"), Unknown)
-    assert environment.fact("gpu[0].vendor").value == "amd"
+    vendor = environment.fact("gpu[0].vendor")
+    assert isinstance(vendor, Known)
+    assert vendor.value == "amd"
