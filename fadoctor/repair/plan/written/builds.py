@@ -1,5 +1,7 @@
 """What installs a package from its sources: with what its setup imports, compiled or not."""
 
+# A circle with `actions` by a type alone: its writer hands itself over, and asks for these actions.
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
