@@ -129,15 +129,21 @@ class Releases:
         build, mine = text_of(environment, "torch.build"), environment.fact("torch.cuda")
         if self.published_with(choice.package, choice.version) or build in ("", PYPI):
             return False
-        theirs = self._cuda_of_file(choice.package, choice.version)
+        platform = text_of(environment, "host.platform")
+        theirs = self._cuda_of_file(choice.package, choice.version, platform)
         return (
             bool(theirs)
             and isinstance(mine, Known)
             and (theirs != version_part(str(mine.value), "major"))
         )
 
-    def _cuda_of_file(self, package: str, version: str) -> str:
-        """Return the CUDA major whose library PyPI's file loads, "" where nobody has read it."""
+    def _cuda_of_file(self, package: str, version: str, platform: str) -> str:
+        """Return the CUDA major whose library PyPI's file loads, "" where nobody has read it.
+
+        The column is read from the files for Linux on x86-64; a Mac's load none.
+        """
+        if platform != "linux_x86_64":
+            return ""
         keys = {"version": Known(version_part(version, "base") or version, "asked")}
         cell = self.matrix.find(f"{package}-releases", keys).cell("cuda")
         return str(cell.value) if isinstance(cell, Known) else ""
@@ -307,7 +313,7 @@ class Releases:
     def _cuda_of(self, package: str, version: str, platform: str) -> str | None:
         """Return the CUDA of a build, "" for a CPU build, None where it is not known."""
         build = version_part(version, "local") or PYPI
-        if build == PYPI and (read := self._cuda_of_file(package, version)):
+        if build == PYPI and (read := self._cuda_of_file(package, version, platform)):
             return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
 

@@ -104,3 +104,10 @@ def test_a_triton_without_a_file_for_windows_gives_way_to_the_one_with_a_file(
     assert any("triton-windows==3.3.1.post" in each.diff for each in plan.edits)
     assert not plan.proof.missed
     assert not plan.proof.lost
+
+
+def test_what_fits_its_torch_stays_on_a_mac(tmp_path: Path) -> None:
+    """Regression: the CUDA that the file for Linux loads was missed on a Mac, which has none."""
+    text = "torch==2.15.0\ntorchvision==0.29.2\nflash-attn\n"
+    plan = planned_for(tmp_path, text, "none", "3.12", "macosx_arm64")
+    assert [change.distribution for change in plan.changes] == ["flash-attn"]
