@@ -142,6 +142,7 @@ def _lines_of(
             told = command_with_index(new, column, index) if index and is_of_torch else new
             columns.moved(msgspec.structs.replace(place, column=0), len(told or new) - len(new))
             lines[place.line - 1] = told or new
+            routes.drop_file((file.source, file.manifest), lines, place, name)
             build = environment.builds.get(name, "")
             told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or told is None]

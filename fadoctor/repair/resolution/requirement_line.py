@@ -34,6 +34,8 @@ _LISTS = ("requirements.txt", *_OF_SHELLS)
 YAML = ("environment.yml",)
 """Kinds of files by how they list requirements; of others no line is changed."""
 
+# between two texts of a list
+_COMMA = re.compile(r"\s{0,8},\s{0,8}")
 # - torch==2.2.1
 _ENTRY = re.compile(r"\s{0,20}-\s{1,9}")
 # - pip:
@@ -68,7 +70,7 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
     if found is None:
         return None
     if not wanted:
-        return _deleted(line, found)
+        return _deleted(line, found, kind)
     text = wanted
     if found.re.groups and found["extras"] and " @ " not in wanted:
         text = wanted.replace(name, name + found["extras"].strip(), 1)
@@ -109,10 +111,23 @@ def _address(line: str, start: int) -> re.Match[str] | None:
     return re.compile(r"(?:[A-Za-z][\w+]{1,20}://|\.{0,2}/)[^\s'\"]{1,2000}").match(line, start)
 
 
-def _deleted(line: str, found: re.Match[str]) -> str | None:
+def _deleted(line: str, found: re.Match[str], kind: str) -> str | None:
     rest = line[: found.start()] + line[found.end() :]
     bare = rest.partition("#")[0].partition(";")[0]
-    return GONE if not bare.strip(" \t\r'\",-") else None
+    if not bare.strip(" \t\r'\",-"):
+        return GONE
+    return _without_element(line, found.start() - 1) if kind.endswith(".toml") else None
+
+
+def _without_element(line: str, start: int) -> str | None:
+    """Return a line of TOML without the text in quotes that begins there, in a list of several."""
+    end = line.find(line[start], start + 1) + 1
+    behind, before = _COMMA.match(line, end), line[:start].rstrip()
+    if not end or (behind is None and before[-1:] not in {",", "["}):
+        return None
+    if behind is not None:
+        return line[:start] + line[behind.end() :]
+    return before.removesuffix(",").rstrip() + line[end:]
 
 
 def is_index(line: str) -> bool:

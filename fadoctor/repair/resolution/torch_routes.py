@@ -6,6 +6,9 @@ import re
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from packaging.utils import parse_wheel_filename
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
@@ -16,6 +19,7 @@ from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
+from fadoctor.repair.resolution.uv_files import drop_file, take_file
 from fadoctor.sources.manifests.formats.pyproject import KIND
 
 if TYPE_CHECKING:
@@ -51,14 +55,16 @@ class Routes:
         change: tuple[str, str, str],
         moved: Callable[[Place, int], None],
     ) -> bool:
-        """Ask for a release of torch in a project that names indexes for packages.
+        """Ask for a release of torch, or for a file, in a project that names sources of packages.
 
         Return whether that is one, and the package does not come from PyPI. `at`: where it is
         asked for, and in which column that is now.
         """
         place, column = at
         name, wanted, index = change
-        is_routed = name in ROUTED and bool(wanted) and "@" not in wanted
+        if " @ " in wanted:
+            return self._take_file(file, lines, at, change, moved)
+        is_routed = name in ROUTED and bool(wanted)
         project = self._project(file) if is_routed and place.file == file[0].name else None
         if project is None:
             return False
@@ -84,6 +90,44 @@ class Routes:
             )
         )
         moved(place, len(new or old) - len(old))
+        return True
+
+    def drop_file(
+        self, file: tuple[Source, Manifest], lines: list[str], place: Place, name: str
+    ) -> None:
+        """Tell a project of no file for a package that comes from an index now, or not at all."""
+        project = self._project(file) if place.file == file[0].name else None
+        if project is not None:
+            drop_file(project[0], lines, name)
+
+    def _take_file(
+        self,
+        file: tuple[Source, Manifest],
+        lines: list[str],
+        at: tuple[Place, int],
+        change: tuple[str, str, str],
+        moved: Callable[[Place, int], None],
+    ) -> bool:
+        """Name another file where uv is told of one for a package: an address beside it would wait.
+
+        The release in the list of dependencies becomes that of the file.
+        """
+        (place, column), (name, wanted, _) = at, change
+        url = wanted.partition(" @ ")[2]
+        project = self._project(file) if place.file == file[0].name else None
+        wheel = unquote(url.rpartition("/")[2])
+        if project is None or not wheel.endswith(".whl"):
+            return False
+        old = lines[place.line - 1]
+        new: str | None = old
+        if not _BARE.match(old, column - 1):
+            public = f"{name}=={parse_wheel_filename(wheel)[1].public}"
+            new = changed_line(old, column, name, public, KIND)
+        if new is None or not take_file(project[0], lines, name, url):
+            return False
+        if new != old:
+            lines[place.line - 1] = new
+            moved(place, len(new) - len(old))
         return True
 
     def _of_same_cuda(self, sources: TorchSources, name: str, version: str) -> str:
@@ -164,6 +208,8 @@ class Routes:
         return found
 
 
+# "flash-attn", without a release
+_BARE = re.compile(r"[\"'][\w.-]{1,80}(?:\[[^\]]{0,200}\])?\s{0,8}[\"';]")
 _ADD = ("poetry", "add", "--lock")
 # a requirement on a line of its own
 _ALONE = re.compile(r"([ \t#]{0,40})([\"'])[^\"']{1,300}\2,(\r?)")

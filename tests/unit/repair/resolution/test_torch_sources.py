@@ -9,6 +9,7 @@ import pytest
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import package_of
 from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
 from fadoctor.sources.manifests.chosen import ManifestRequest
@@ -54,7 +55,7 @@ def written(
     read = read_source(open_source(str(file), choice))
     places: dict[str, tuple[Place, ...]] = {}
     for each in read.requirements:
-        places[f"{each.name}.version"] = (each.place,)
+        places[f"{package_of(each.name, each.name)}.version"] = (each.place,)
     target = Target("manifest", "x", "y")
     environment = Environment("0", target, LINUX | (facts or {}), places=places)
     plan = Plan(PlanOutcome.REPAIRS, target, "pip", (action,))
@@ -240,3 +241,40 @@ def test_a_build_of_pypi_comes_from_the_index_that_has_it(tmp_path: Path) -> Non
     poetry = tomllib.loads(found.rewrites[0].text)["tool"]["poetry"]
     assert poetry["dependencies"]["torch"] == {"version": "2.7.1", "source": "cu126"}
     assert [each["url"] for each in poetry["source"]] == [WHL + "cu126"]
+
+
+FILE = "https://example.com/d/{0}/flash_attn-{0}%2Bcu12torch2.8cxx11abiFALSE-cp311-cp311-linux_x86_64.whl"
+
+
+@pytest.mark.parametrize(
+    ("asked", "then"),
+    [("flash-attn", "flash-attn"), ("flash-attn==2.8.3", "flash-attn==2.7.4.post1")],
+)
+def test_a_file_that_uv_is_told_of_gives_way_to_another_in_its_place(
+    tmp_path: Path, asked: str, then: str
+) -> None:
+    """Regression: an address came into the list, and uv went on taking the file of its source."""
+    source = f'[tool.uv.sources]\nflash-attn = {{ url = "{FILE.format("2.8.3")}" }}\n'
+    text = f'[project]\nname = "a"\nversion = "1"\ndependencies = ["torch", "{asked}"]\n{source}'
+    wanted = FILE.format("2.7.4.post1")
+    found = written(tmp_path, text, install("", f"flash-attn @ {wanted}"))
+    new = tomllib.loads(found.rewrites[0].text)
+    assert new["project"]["dependencies"] == ["torch", then]
+    assert new["tool"]["uv"]["sources"] == {"flash-attn": {"url": wanted}}
+
+
+@pytest.mark.parametrize(
+    ("action", "left"),
+    [
+        (install("", "flash-attn==2.8.3"), ["torch", "flash-attn==2.8.3"]),
+        (Action(ActionKind.UNINSTALL, "", requirements=("flash-attn",)), ["torch"]),
+    ],
+)
+def test_no_file_is_left_for_what_comes_from_an_index_or_goes(
+    tmp_path: Path, action: Action, left: list[str]
+) -> None:
+    source = f'[tool.uv.sources]\nflash-attn = {{ url = "{FILE.format("2.8.2")}" }}\n'
+    text = f'[project]\nname = "a"\nversion = "1"\ndependencies = ["torch", "flash-attn"]\n{source}'
+    new = tomllib.loads(written(tmp_path, text, action).rewrites[0].text)
+    assert new["project"]["dependencies"] == left
+    assert new["tool"]["uv"]["sources"] == {}
