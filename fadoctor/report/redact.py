@@ -20,7 +20,14 @@ from fadoctor.model.smoke import CellFailure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
 from fadoctor.syntax.credentials.document import without_secrets
-from fadoctor.syntax.identities import GENERIC, HOST, USER, hide_identities, identities_in
+from fadoctor.syntax.identities import (
+    GENERIC,
+    HOST,
+    USER,
+    domains_in,
+    hide_identities,
+    identities_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,6 +49,9 @@ _FORMAT = {
 
 _KEY = re.compile(r"[A-Za-z_][\w.\[\]*-]*")
 """What a field or a fact is called; other keys come from outside."""
+
+_BARE = re.compile(r"\.(?:com|org)\b")
+"""What a word holds that may name a host without a scheme: few do, and all are asked slowly."""
 
 _SHORTEST = 3
 """A word of fewer letters is no name to look for."""
@@ -98,10 +108,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 @cache
 def _public_hosts() -> frozenset[str]:
-    """Return the hosts that the rules name: everybody knows them."""
+    """Return the hosts that the rules name, in their words also bare: everybody knows them."""
+    knowledge = load_knowledge()
     # `enc_hook`: tables that are decoded when they are asked for.
-    encoded = msgspec.json.encode(load_knowledge(), enc_hook=dict).decode().lower()
-    return frozenset(re.findall(r"https?://([\w.-]{3,100})", encoded))
+    encoded = msgspec.json.encode(knowledge, enc_hook=dict).decode().lower()
+    said = [(rule.title, rule.message, rule.why, rule.fixes) for rule in knowledge.rules]
+    words = msgspec.json.encode(said).decode().lower().split()
+    bare = domains_in(" ".join(word for word in words if _BARE.search(word)))
+    return bare.union(re.findall(r"https?://([\w.-]{3,100})", encoded))
 
 
 def _words(environ: Mapping[str, str], host: str, roots: Mapping[str, str]) -> dict[str, str]:

@@ -125,6 +125,11 @@ def identities_in(text: str, public: Collection[str] = ()) -> Identities:
     return Identities(frozenset(users), frozenset(wanted))
 
 
+def domains_in(text: str) -> frozenset[str]:
+    """Return the names of hosts in a text that are written without a scheme: ``pytorch.org``."""
+    return frozenset(found["host"] for found in _DOMAINS.finditer(text))
+
+
 def hide_names(told: Identities, text: str) -> str:
     """Return a text without names of users and hosts, wherever they stand."""
     for names, mark in ((told.users, USER), (told.hosts, HOST)):

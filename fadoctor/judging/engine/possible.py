@@ -34,6 +34,7 @@ from fadoctor.model.environment import OF_A_LOG
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.packages import PACKAGES
+from fadoctor.model.rule import TABLE
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ _TRIED = "The log shows that this was tried."
 _THERE = "The log shows that this is installed already."
 _OWNER = "package.distribution"
 _OR = "Or "
+_UNSAID = "=unsaid"  # the key of a row that reads the fact where its command runs
 # flash-attn, flash_attn_2_cuda, FlashAttention, FA2
 _FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
 _ERROR = compiled(r"\b[A-Z]\w{0,60}(?:Error|Exception)\b")
@@ -77,6 +79,10 @@ class _Sorted:
         self.waiting: list[tuple[str, tuple[str, ...]]] = []
         """Titles of fixes with commands whose conditions are open, and the facts that decide."""
         self.waiting_for_others: list[tuple[str, tuple[str, ...]]] = []
+        self._reading: set[str] = set()
+        """Tables of which a proved command looks the row up itself, where it runs."""
+        self._served: dict[str, frozenset[str]] = {}
+        """Titles of fixes that wait, and the tables of which they need a row."""
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
@@ -88,7 +94,10 @@ class _Sorted:
         aside = aside_of(self._scope, template)
         if truth is Truth.TRUE and can_write(aside, template):
             fix = fitted(written(aside, template, self._shown), aside.environment, aside.matrix)
-            self._keep(fix, template, self.otherwise if template.otherwise else self.proved)
+            rank = self.otherwise if template.otherwise else self.proved
+            self._keep(fix, template, rank)
+            if fix in rank:
+                self._reading |= _tables(template, unsaid=True)
         elif truth in (Truth.TRUE, Truth.UNKNOWN) and not template.otherwise:
             self._put_open(template, aside, truth)
 
@@ -103,7 +112,17 @@ class _Sorted:
             self._keep(_told(aside, template, self._shown), template, rank)
         elif not is_tried(template, None, self._log) and not is_hopeless(template.steps, aside):
             waiting = self.waiting_for_others if is_of_others else self.waiting
-            waiting.append((_title(aside, template), _deciding(aside, template)))
+            title = _title(aside, template)
+            waiting.append((title, _deciding(aside, template)))
+            self._served[title] = _tables(template, unsaid=False)
+
+    def unanswered(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what waits for a fact that no proved command reads by itself."""
+        return [
+            (title, facts)
+            for title, facts in self.waiting
+            if not self._served[title] or not self._served[title] <= self._reading
+        ]
 
     def _is_unasked(self, template: FixTemplate) -> bool:
         """Return whether a fix brings FlashAttention, of which no line of the log speaks."""
@@ -153,7 +172,7 @@ def possible_fixes(
         if template.id not in without:
             found.put(template)
     by_title: dict[str, Fix] = {}
-    asked = _asked(found.waiting, scope)
+    asked = _asked(found.unanswered(), scope)
     first = found.proved or found.otherwise
     sure = (*first, *asked, *found.advice, *found.of_others)
     rest = () if sure else _asked(found.waiting_for_others, scope)
@@ -194,6 +213,12 @@ def _runs(template: FixTemplate) -> bool:
         step.install or step.uninstall or step.set or step.unset or step.system
         for step in template.steps
     )
+
+
+def _tables(template: FixTemplate, *, unsaid: bool) -> frozenset[str]:
+    """Return the tables of a fix's own look-ups: those whose key no text says, or the others."""
+    specs = template.rows.values()
+    return frozenset(spec[TABLE] for spec in specs if (_UNSAID in spec.values()) is unsaid)
 
 
 def _deciding(aside: Scope, template: FixTemplate) -> tuple[str, ...]:

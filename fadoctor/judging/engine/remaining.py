@@ -1,36 +1,71 @@
-"""Whether the condition of a fix holds for every row that a table still leaves possible."""
+"""Whether the condition of a fix holds for all that is still possible: values and rows."""
 
 from __future__ import annotations
 
 from itertools import islice, product
+from math import prod
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.judging.engine.condition import Truth, holds
 from fadoctor.judging.engine.fixes import aside_of
+from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.query import Index, Rows
 from fadoctor.model.fact import Known, Unknown
 
 if TYPE_CHECKING:
-    from fadoctor.judging.engine.scope import Scope
+    from collections.abc import Mapping
+
     from fadoctor.knowledge.matrix.query import Row
     from fadoctor.model.rule import FixTemplate
 
 COMBINATIONS = 400
-"""Most combinations of rows that are tried; of more, nothing is concluded."""
+"""Most combinations of rows, or of values, that are tried; of more, nothing is concluded."""
 
 
 def truth_of(scope: Scope, template: FixTemplate) -> Truth:
-    """Return whether a fix's condition holds; open only where rows that remain disagree."""
+    """Return whether a fix's condition holds; open only where what remains disagrees.
+
+    What remains: the values that a fact is among, as for rules, and rows of tables.
+    """
     if not template.when:
         return Truth.TRUE
     aside = aside_of(scope, template)
     truth = holds(template.when, aside)
     if truth is not Truth.UNKNOWN:
         return truth
+    facts = scope.environment.facts
+    few = {
+        name: fact
+        for name, fact in aside.unknown_facts().items()
+        if fact.among and facts.get(name) is fact
+    }
+    return (_of_values(scope, template, few) if few else None) or _of_rows(scope, template, aside)
+
+
+def _of_values(scope: Scope, template: FixTemplate, few: Mapping[str, Unknown]) -> Truth | None:
+    """Return what holds for all of the values that facts are among; None where that differs."""
+    if prod(len(fact.among) for fact in few.values()) > COMBINATIONS:
+        return None
+    found: set[Truth] = set()
+    for values in product(*(fact.among for fact in few.values())):
+        tried = {n: Known(value, few[n].source) for n, value in zip(few, values, strict=True)}
+        facts = {**scope.environment.facts, **tried}
+        environment = msgspec.structs.replace(scope.environment, facts=facts)
+        trial = Scope(environment, scope.matrix, scope.rule, scope.bindings)
+        found.add(truth_of(trial, template))
+    if found <= {Truth.FALSE, Truth.NOT_THERE}:
+        return Truth.FALSE
+    return Truth.TRUE if found == {Truth.TRUE} else None
+
+
+def _of_rows(scope: Scope, template: FixTemplate, aside: Scope) -> Truth:
+    """Return what holds for all rows of the look-ups of which only some keys are known."""
     names = _open_rows(aside, template)
     choices = [_candidates(aside, name, template) for name in names]
     if not choices or not all(choices):
-        return truth
+        return Truth.UNKNOWN
     found: set[Truth] = set()
     for number, rows in enumerate(islice(product(*choices), COMBINATIONS + 1)):
         if number == COMBINATIONS:

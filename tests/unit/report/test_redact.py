@@ -82,6 +82,14 @@ def test_nothing_leaks(text: str, secret: str) -> None:
     assert secret not in cleaned(text)
 
 
+@pytest.mark.parametrize("host", ["nvidia.com/drivers", "python.org", "amd.com/gpu: 1"])
+def test_a_host_that_the_advice_of_rules_names_stays(host: str) -> None:
+    """Markdown sent its reader to <host>/drivers."""
+    text = f"The newest one is on {host}; install it."
+    assert cleaned(text) == text
+    assert "acme.com" not in cleaned("It is on gpu.acme.com; install it.")
+
+
 def test_a_short_name_of_a_user_goes_too() -> None:
     assert cleaned("/scratch/bob/x", {"HOME": "/data/bob", "USER": "bob"}) == "/scratch/<user>/x"
 

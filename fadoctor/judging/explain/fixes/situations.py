@@ -164,6 +164,11 @@ class Situation(msgspec.Struct, frozen=True):
         )
         return msgspec.structs.replace(fix, steps=steps)
 
+    def starts_pip(self, step: Step) -> bool:
+        """Return whether a step shows how pip is started here, or has this Python start it."""
+        by_python = bool(self._python) and step.text.startswith(self._python)
+        return bool(self.pip) and (self.pip in step.text or (by_python and "pip" in step.text))
+
     def _written(self, step: Step) -> str:
         first = _VARIABLES.match(step.text) if step.kind in _STARTED else None
         if first is None or not self.pip or self.pip.startswith("!") or "\\" in self.pip:
@@ -323,7 +328,7 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     if any(each.owns(fix) for each in here):
         return fix
     shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
-    if shown and any(each.pip in step.text for each in here for step in fix.steps if each.pip):
+    if shown and any(each.starts_pip(step) for each in here for step in fix.steps):
         return fix
     told = shown or next(filter(None, (each.told(fix) for each in here)), "")
     steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps

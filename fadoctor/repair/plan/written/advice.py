@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fact import Known
+from fadoctor.judging.engine.shell_lines import assignment, unassignment
+from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.plan import Action, ActionKind
@@ -53,7 +54,7 @@ def variable_actions(environment: Environment, findings: Iterable[Finding]) -> I
                 for name, value in _assignments(environment, step):
                     if name not in seen:
                         seen.add(name)
-                        yield _variable(name, value, finding, fix)
+                        yield _variable(environment, name, value, finding, fix)
 
 
 def _assignments(environment: Environment, step: Step) -> Iterator[tuple[str, str]]:
@@ -64,7 +65,9 @@ def _assignments(environment: Environment, step: Step) -> Iterator[tuple[str, st
             yield name, value
 
 
-def _variable(name: str, value: str, finding: Finding, fix: Fix) -> Action:
+def _variable(
+    environment: Environment, name: str, value: str, finding: Finding, fix: Fix
+) -> Action:
     kind = ActionKind.SET if value else ActionKind.UNSET
     return Action(
         kind,
@@ -73,9 +76,18 @@ def _variable(name: str, value: str, finding: Finding, fix: Fix) -> Action:
         why=finding.title,
         findings=(finding.rule_id,),
         side_effects=(fix.side_effects,) if fix.side_effects else (),
-        undo="restore the line or file that sets it",
+        undo=_undo(environment, name),
         safety=fix.safety.value,
     )
+
+
+def _undo(environment: Environment, name: str) -> str:
+    """Return the line that gives a variable its value of before; a sentence where it is unknown."""
+    before, windows = environment.fact(f"env.{name}"), environment.is_windows
+    if isinstance(before, Known):
+        return assignment(f"{name}={before.value}", windows=windows)
+    line = unassignment(name, windows=windows)
+    return line if isinstance(before, Absent) else f"{line}, or set what it was before"
 
 
 def advice_for(

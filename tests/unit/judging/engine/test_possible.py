@@ -155,3 +155,18 @@ def test_a_fix_may_need_two_lines_of_a_log() -> None:
     both = a_fix("one", {"advice": "Do it."}, logged=["amd"], also=["webui"])
     assert of_text({}, both, log=("amd",)) == ()
     assert [fix.id for fix in of_text({}, both, log=("amd", "webui"))] == ["one"]
+
+
+def test_a_command_that_reads_the_fact_itself_leaves_no_question() -> None:
+    rows = {"table": "triton-windows-for-torch"}
+    asks = a_fix(
+        "ask",
+        {"install": ["triton-windows=={fits.version}"]},
+        rows={"fits": {**rows, "torch": "torch.version.minor"}},
+        when={"fits.version": {"present": True}},
+    )
+    reads = a_fix("read", {"system": "{each.command}"}, rows={"each": {**rows, "torch": "=unsaid"}})
+    assert [fix.id for fix in of_text(WINDOWS, reads, asks)] == ["read"]
+    assert [fix.id for fix in of_text(WINDOWS, asks)] == [QUESTION]
+    unmet = {**reads, "when": {"host.os": "linux"}}
+    assert [fix.id for fix in of_text(WINDOWS, unmet, asks)] == [QUESTION]

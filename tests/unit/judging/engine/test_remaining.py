@@ -8,6 +8,7 @@ from fadoctor.judging.engine.condition import Truth
 from fadoctor.judging.engine.remaining import truth_of
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.model.fact import Unknown
 from tests.unit.judging.engine.builders import UNREAD, environment, rule, table
 
 BUILDS = table(
@@ -47,4 +48,23 @@ def test_rows_that_remain_decide(build: str, wanted: str, expected: Truth) -> No
         ],
     )
     scope = Scope(environment({"torch.version": UNREAD}), Matrix({"builds": BUILDS}), one, {})
+    assert truth_of(scope, one.fixes[0]) is expected
+
+
+@pytest.mark.parametrize(
+    ("among", "expected"),
+    [
+        (("450.80.02", "524.999"), Truth.FALSE),
+        (("525.60.13", "579.999"), Truth.TRUE),
+        (("450.80.02", "579.999"), Truth.UNKNOWN),
+        ((), Truth.UNKNOWN),
+    ],
+)
+def test_values_that_remain_decide(among: tuple[str, ...], expected: Truth) -> None:
+    """The driver of a text that names only the CUDA that it supports is one of a range."""
+    when = {"driver.version": {"at_least": "525.60.13"}}
+    fix = {"id": "one", "title": "t", "when": when, "steps": [{"advice": "a"}]}
+    one = rule(fixes=[fix])
+    driver = Unknown("the text does not say", "text:1", among)
+    scope = Scope(environment({"driver.version": driver}), Matrix({}), one, {})
     assert truth_of(scope, one.fixes[0]) is expected

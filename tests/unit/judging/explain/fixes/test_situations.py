@@ -201,6 +201,12 @@ def test_pip_is_started_as_it_is_there_and_what_follows_is_said_once() -> None:
     assert [step.text for step in placed.steps] == ["uv pip install torch", "Then A."]
 
 
+def test_how_pip_is_started_is_not_said_beside_a_command_that_has_python_start_it() -> None:
+    own = Situation(OWN_PYTHON, pip="/v/bin/python -m pip", installs="pip of this program: it.")
+    (said,) = suiting([_fix("python -c \"call(['-m', 'pip', 'install', 'x'])\"")], [own])
+    assert [step.text[:16] for step in said.steps] == ["/v/bin/python -c"]
+
+
 def test_a_new_environment_is_not_that_of_the_program() -> None:
     """A server that was to get an environment of its own was installed over the old one."""
     own = Situation(OWN_PYTHON, pip="/v/bin/python -m pip", installs="pip of this program: it.")

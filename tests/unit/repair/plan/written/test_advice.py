@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
+from fadoctor.model.environment import Environment, Target
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.finding import Confidence, Finding, Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
-from fadoctor.repair.plan.written.advice import advice_for, changes_one_of
+from fadoctor.repair.plan.written.advice import advice_for, changes_one_of, variable_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,3 +111,19 @@ def test_of_two_releases_of_a_package_the_one_that_settles_both_is_told() -> Non
         [action] = advice_for(left, left, (), holds)
         assert action.text == "pip install bitsandbytes==0.50.2"
         assert set(action.findings) == {"old", "new"}
+
+
+@pytest.mark.parametrize(
+    ("before", "undo"),
+    [
+        (Absent("environ"), "unset SHOWN"),
+        (Known("0,1", "environ"), "export SHOWN=0,1"),
+        (Unknown("not asked", "environ"), "unset SHOWN, or set what it was before"),
+    ],
+)
+def test_the_undo_of_a_variable_is_a_line_where_its_value_is_known(before: Fact, undo: str) -> None:
+    """Seen: "restore the line or file that sets it", of a variable that nothing had set."""
+    step = Step(StepKind.SET, "export SHOWN=1", ("SHOWN=1",))
+    finding = msgspec.structs.replace(LEFT, fixes=(Fix("a", "Show", Safety.SAFE, (step,)),))
+    world = Environment("0", Target("facts", "test", "test"), {"env.SHOWN": before})
+    assert [each.undo for each in variable_actions(world, [finding])] == [undo]
