@@ -51,11 +51,13 @@ SHORT = 4
 
 # 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
 _TIMES = compiled(
-    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|장)"
+    r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|卡|장)"
     r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
 )
-# on a T4 | my P40 | two L4
-_HAD = compiled(r"(?i)\b(?:my|an?|our|two|four|dual|single|old|\d ?x) $")
+# on a T4 | my P40 | two L4 | 4xT4 | 四卡T4
+_HAD = compiled(
+    r"(?i)(?:\b(?:my|an?|our|two|four|dual|single|old|\d ?x) |\d ?[x\u00d7*] ?|[张块个台枚卡] ?)$"
+)
 # my Strix Halo (gfx1151), AMD APU (gfx1150, Radeon 890M): one in a line, where lists hold several
 _GFX = compiled(r"(?<=\w) \((?P<gfx>gfx(?:9[0-9a-f]{2}|1\d{3}))(?=[),;])")
 # Device 0: NVIDIA CMP 40HX, compute capability 7.5, VMM: yes: old builds for ROCm print this, too

@@ -61,14 +61,15 @@ WISH = compiled(
 
 
 GPU_NAME = compiled(
-    r"(?<![\w.-])(?<![^w]/)(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
+    r"(?:(?<![\w.-])(?<![^w]/)|(?<=[1-9]x))(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
     r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}(?:[A-Z]{0,2}|m)"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
     r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
-    r"|(?<=[Tt]esla )[vpkmt]\d{1,3}[cmsx]?|[vpkm]\d{2,3}(?= (?:gpu|card|\d{2} ?gb))"
+    r"|(?<=[Tt]esla )[vpkmt]\d{1,3}[cmsx]?|(?:(?<=vidia )|(?<=VIDIA ))[vpkmtahl]\d{1,3}"
+    r"|[vah]100s?|[ah]800|[vpkm]\d{2,3}(?= (?:gpu|card|\d{2} ?gb))"
     r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
     r"|(?:GTX )?TITAN (?:RTX|V|X Pascal|Xp?|Black|Z)|Orin|Thor)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
@@ -79,6 +80,7 @@ BARE_GPU = compiled(
     r"(?i)(?<![\w./$:#=-])(?P<lead>(?:\b(?:my|an?|our|two|three|four|dual|single|old|new|both"
     r"|dedicated|discrete|meiner?|mi|ma|mon|minha|eine|une|una|uma)|\d ?x"
     r"|[\u00d7\u5f20\u5757\u4e2a\u53f0\u7528\u5728\u53cc]"
+    r"|\d ?\u5361|(?<!\u6253)\u5361(?:\u4e3a|\u662f)?"
     r"|\bnvidia(?: geforce)?|\bgeforce|\b(?:gpu|card|vga) ?(?:is|:)"
     r"|\u30b0\u30e9\u30dc(?:\u306f|\u304c)|\u663e\u5361(?:\u662f|\u4e3a)?"
     r"|\ube44\ub514\uc624 ?\uce74\ub4dc\ub294)\s?)?"

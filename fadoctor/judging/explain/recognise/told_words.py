@@ -65,7 +65,7 @@ SENTENCE_LIMIT = 400
 """Characters of a sentence that are read."""
 
 # It ends here. And goes on there! 到此为止。
-_END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b])\s{0,4}")
+_END = compiled(r"(?:[.!?;](?=\s|$)|[\u3002\uff01\uff1f\uff1b](?![\uff01\uff1f]))\s{0,4}")
 # Programs whose CUDA and attention are others, and words of the Python stack.
 _OTHERS = compiled(
     r"(?i)llama[._-]cpp|ggml|gguf|kobold(?!ai)|ollama|tensorflow|\bjax\b|alphafold|onnx ?runtime"

@@ -59,3 +59,21 @@ def test_a_line_without_a_digit_may_name_a_gpu() -> None:
     for name in of_amd:
         claims = mentions([PastedLine(1, f"my {name} is idle")], tables)
         assert "gpu[0].vendor" in {claim.name for claim in claims}, name
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "many"),
+    [
+        ("4 x NVIDIA v100", "V100", 1), ("两张v100", "V100", 2), ("8xT4 in one box", "T4", 8),
+        ("4*T4", "T4", 4), ("四卡T4", "T4", 4), ("2卡3090", "RTX 3090", 2),
+        ("双卡4090", "RTX 4090", 2), ("卡为4090", "RTX 4090", 1), ("an h100 node", "H100", 1),
+    ],
+)  # fmt: skip
+def test_cards_are_counted_as_people_write_them(text: str, name: str, many: int) -> None:
+    found = said(text)
+    assert [found.get(f"gpu[{at}].name") for at in range(many)] == [name] * many
+
+
+@pytest.mark.parametrize("text", ["打卡4090次", "0xA100", "port 0xT4", "step v1000"])
+def test_numbers_that_are_no_cards(text: str) -> None:
+    assert said(text) == {}
