@@ -21,12 +21,19 @@ from fadoctor.judging.explain.fixes.labels import label_in
 from fadoctor.judging.explain.fixes.reckoned import reckoned
 from fadoctor.judging.explain.fixes.selection import FixSelection
 from fadoctor.judging.explain.fixes.shown_places import shown_places
-from fadoctor.judging.explain.join import beside, held_against, scope_of, surroundings
+from fadoctor.judging.explain.join import (
+    beside,
+    held_against,
+    scope_of,
+    surroundings,
+    with_own,
+)
 from fadoctor.judging.explain.notes import notes_on
 from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
 from fadoctor.judging.explain.ranking import rank_causes
 from fadoctor.judging.explain.recognise.call_sites import broke_at
 from fadoctor.judging.explain.recognise.complaints import complaining, complaints
+from fadoctor.judging.explain.recognise.grounds import with_grounds
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining as complains
 from fadoctor.judging.explain.recognise.proved import is_ours, proved
@@ -174,6 +181,7 @@ def explain(
             more, shown = _told_by(reading, shown, knowledge)
     kept = _without_questions(reading, shown, more, knowledge)
     kept = tuple(cause for cause in kept if cause.rule.id not in ignore)
+    around = with_own(around, facts, knowledge) if kept and judged is None else around
     for each in _weighed(kept, loud, around, knowledge, ignore):
         finding, check = _finding(each, around, reading, known)
         fixes = chosen.select(finding.fixes, scope_of(each.cause, around))
@@ -298,6 +306,7 @@ def _weighed(
     said = complaints(loud, around.own.findings, knowledge.rules)
     causes = (*(cause for cause in said if cause.rule.id not in ignore), *causes)
     found = weigh(causes, around.own, knowledge.rules)
+    found = with_grounds(found, around, knowledge)
     return tuple(each for each in found if each.cause.rule.id not in ignore)
 
 

@@ -100,6 +100,14 @@ def surroundings(
     return Surroundings(environment, matrix, overruled, None, contradicted, packages)
 
 
+def with_own(around: Surroundings, facts: LogFacts, knowledge: Knowledge) -> Surroundings:
+    """Return surroundings in which the log's own facts are judged, as what a person tells is."""
+    if around.own is not None or not facts.named:
+        return around
+    own = judge(around.environment, knowledge, around.matrix)
+    return msgspec.structs.replace(around, own=own)
+
+
 def _with(environment: Environment, facts: Mapping[str, Fact]) -> Environment:
     return msgspec.structs.replace(environment, facts={**environment.facts, **facts})
 

@@ -18,6 +18,8 @@ from fadoctor.sources.logs.moved import typed_steps
 from fadoctor.sources.logs.named_gpus import cards_first
 from fadoctor.sources.logs.named_systems import named_systems
 from fadoctor.sources.logs.package_folders import folder_claims
+from fadoctor.sources.logs.pasted_settings import settings_in
+from fadoctor.sources.logs.variables import variable_claims
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
 from fadoctor.sources.pasted.claims import PastedLine as PlainLine
@@ -64,6 +66,7 @@ def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
     }
     target = Target(kind=OF_A_LOG, label="log", reason="named in the log")
     facts, _ = completed(combined, read, matrix)
+    facts = {**facts, **settings_in(read, name)}
     if any(ZLUDA in line.text for line in read):
         facts = {**facts, "torch.cuda": Unknown("ZLUDA runs a build for CUDA on this GPU", name)}
     environment = Environment(__version__, target, facts)
@@ -89,12 +92,14 @@ def _beside_reports(
 ) -> CombinedClaims:
     """Return what the reports of tools state, and what lines add."""
     claims = [*reported]
+    tried = attempts(lines)
     paired, mentioned = _present(
-        [*claims_in(lines, LINES)], [*mentions(lines, matrix.tables)], attempts(lines)
+        [*claims_in(lines, LINES)], [*mentions(lines, matrix.tables)], tried
     )
     claims += _agreed(_beside(claims, paired))
     claims += _agreed(_beside(claims, cards_first(mentioned, claims)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
+    claims += _beside(claims, variable_claims(lines, tried))
     claims += _agreed(_beside(claims, named_systems(lines, matrix.tables)))
     names = {"package:torch" if each.name in _TORCH else each.name for each in mentioned}
     claims += _agreed(_beside(claims, typed_steps(lines, frozenset(names))))

@@ -39,11 +39,17 @@ SHORT = 12
 COMPLAINT, HEADING, RUN = "complained-of", "trouble-heading", "program-that-runs"
 """Ideas of told-words: it fails, crashes, does not run; what asks for it; and what runs."""
 
+NO_MEMORY = "oom-told"
+"""The idea that memory ran out: a complaint about what is set, and about nothing else."""
+
 _TOPICS = {"toolkit": r"nvcc|cuda|toolkit|compil\w{1,6}", **WORDS}
 """The part of a fact's name before the first dot, and the words that are about it."""
 
 _IDEAS = {"gpu": "about-a-gpu", "driver": "about-a-driver"}
 """The same, by ideas of told-words."""
+
+_TOLD = frozenset({"config", "env"})
+"""What a person sets: a line that says so is a part of the trouble."""
 
 _GROUND = frozenset({"gpu", "torch", "driver", "toolkit"})
 """What is in most findings: where another package is, too, the complaint must be about that."""
@@ -92,17 +98,27 @@ def proved(
     """
     if unexplained is not None and not is_ours(unexplained):
         return
-    loud = complaining(lines, knowledge)
-    if not loud or around.own is None or _is_of_ggml(lines):
+    if around.own is None or len(lines) > LINES_LIMIT or _is_of_ggml(lines):
         return
+    loud = complaining(lines, knowledge)
     rules = rules_by_id(knowledge)
     shown = set()
     for finding in around.own.findings:
-        line = _line_about(finding, loud, len(lines), knowledge)
-        if line is not None and (finding.severity is Severity.ERROR or _is_mismatch(finding)):
+        is_set = _is_unfit_setting(finding)
+        if not (is_set or finding.severity is Severity.ERROR or _is_mismatch(finding)):
+            continue
+        about = (*loud, *_out_of_memory(lines, knowledge)) if is_set else loud
+        line = _line_about(finding, about, len(lines), knowledge) if about else None
+        if line is not None:
             shown.add(finding.rule_id)
             rule = rules[finding.rule_id]
-            yield line_cause(rule, finding.message, line, consequences=finding.consequences)
+            yield line_cause(
+                rule,
+                finding.message,
+                line,
+                severity=finding.severity,
+                consequences=finding.consequences,
+            )
     refused = _refused(loud, lines, around, knowledge)
     if refused is not None and refused[0].id not in shown:
         yield line_cause(*refused)
@@ -123,6 +139,18 @@ def _is_mismatch(finding: Finding) -> bool:
     heads = {each.fact.partition(".")[0] for each in finding.evidence} & WORDS.keys()
     is_sure = finding.confidence is Confidence.HIGH and finding.severity is Severity.WARNING
     return is_sure and len(heads) > 1 and bool(heads - _GROUND)
+
+
+def _out_of_memory(lines: Iterable[Line], knowledge: Knowledge) -> list[Line]:
+    idea = told_idea(NO_MEMORY, knowledge)
+    return [line for line in lines if idea.search(line.text.lower()) and not is_over(line.text)]
+
+
+def _is_unfit_setting(finding: Finding) -> bool:
+    """Return whether a warning says for certain that what is set does not fit a GPU."""
+    heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
+    is_sure = finding.confidence is Confidence.HIGH and finding.severity is Severity.WARNING
+    return is_sure and "gpu" in heads and bool(heads & _TOLD)
 
 
 def _is_of_ggml(lines: tuple[Line, ...]) -> bool:
