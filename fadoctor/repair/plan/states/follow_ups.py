@@ -288,10 +288,20 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
     decided = package_of(each.needs, each.needs) in state
     if decided and (_is_compiled_for(each) or _comes_for_framework(state, each)):
         return False
+    if decided and each.is_exact and each.found and _is_new(state, each):
+        return False  # a third release, which the pin refuses as well
     if asker is None or asker.kind is ChoiceKind.REMOVE or not decided:
         return True
     installs = any(c.is_change and c.kind is not ChoiceKind.REMOVE for c in state.values())
     return not (asker.is_change or (installs and not each.found))
+
+
+def _is_new(state: State, each: Violation) -> bool:
+    """Return whether what is required comes in another release, for an asker that stays."""
+    asker = state.get(package_of(each.distribution, each.distribution))
+    stays = asker is None or not asker.is_change
+    coming = state[package_of(each.needs, each.needs)]
+    return stays and coming.is_change and coming.kind is not ChoiceKind.REMOVE
 
 
 def _is_compiled_for(each: Violation) -> bool:

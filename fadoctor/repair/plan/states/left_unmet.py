@@ -14,7 +14,12 @@ from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.released import can_agree
 from fadoctor.repair.plan.states.askers import pins_of_files
 from fadoctor.repair.plan.states.post_state import REQUIRED
-from fadoctor.repair.plan.states.requirements import Violation, satisfies, violations
+from fadoctor.repair.plan.states.requirements import (
+    Violation,
+    named_or_installed,
+    satisfies,
+    violations,
+)
 from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
 
 if TYPE_CHECKING:
@@ -152,18 +157,20 @@ class LeftUnmet:
 
     def __init__(self, problem: Problem) -> None:
         """Take the problem, whose offers are known."""
-        self.before = fact_mapping(problem.environment.fact("packages.installed"))
+        self.before = named_or_installed(problem.environment)
         self.found = tuple(
             each
             for each in _of_others(problem)
-            if not {_key(each.distribution), _key(each.needs)}.isdisjoint(problem.offers)
+            if not {_key(each.distribution), _key(each.needs)}.isdisjoint(
+                {*problem.offers, *problem.packages}
+            )
         )
 
     def count(self, environment: Environment, followers: Iterable[Choice]) -> int:
         """Return how many of them a whole state leaves as they are: a rule warns of each."""
         if not self.found:
             return 0
-        there = dict(fact_mapping(environment.fact("packages.installed")))
+        there = named_or_installed(environment)
         there |= {each.distribution: each.version for each in followers}
         return sum(
             there.get(each.distribution) == self.before.get(each.distribution)
