@@ -110,9 +110,7 @@ def _on_windows(distribution: str, matrix: Matrix) -> tuple[str, ...]:
     return (str(name.value),) if isinstance(name, Known) else ()
 
 
-def _of_others(
-    facts: Mapping[str, Fact], matrix: Matrix, told: Requirements
-) -> dict[str, Fact]:
+def _of_others(facts: Mapping[str, Fact], matrix: Matrix, told: Requirements) -> dict[str, Fact]:
     """Return the facts of what else a text names and tables have the requirements of."""
     found: dict[str, Fact] = {}
     count = 0

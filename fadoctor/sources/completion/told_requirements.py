@@ -19,7 +19,7 @@ TOLD_LIMIT = 40
 LINE_LIMIT = 600
 
 _WORDS = (" requires ", " has requirement ")
-# somerl 0.3.0 requires flash-attn==2.7.3, but you have flash-attn 2.8.0.post2 which is incompatible.
+# somerl 0.3.0 requires flash-attn==2.7.3, but you have flash-attn 2.8.0.post2 which is ...
 _TOLD = compiled(
     r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,99}) (?P<version>\d[\w.+!-]{0,80}) "
     r"(?:requires|has requirement) (?P<needs>[A-Za-z](?:[\w.-]{0,98}\w)?)(?:\[[\w, -]{1,40}\])?"

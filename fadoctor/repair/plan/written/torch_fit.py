@@ -66,7 +66,7 @@ def is_on_amd(environment: Environment) -> bool:
 
 
 def _installs(fix: Fix) -> Iterator[tuple[str, str, str]]:
-    """Yield package, distribution and index of what a fix installs by name, and with what it needs."""
+    """Yield package, distribution and index of what a fix installs by name."""
     for step in fix.steps:
         for item in step.items if step.kind is StepKind.INSTALL else ():
             choice = offer(item)
@@ -81,7 +81,10 @@ def _is_of_index(environment: Environment, index: str, indexes: Indexes) -> bool
     own = indexes.of(label) if label else ""
     if not own or own == index:
         return True
-    base, platform = version_part(torch, "base") or "", fact_text(environment.fact("host.platform"), "")
+    base, platform = (
+        version_part(torch, "base") or "",
+        fact_text(environment.fact("host.platform"), ""),
+    )
     cuda = indexes.cuda_of(label, base, platform)
     return not index and bool(cuda) and indexes.cuda_of(PYPI, base, platform) == cuda
 
