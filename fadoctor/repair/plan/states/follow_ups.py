@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _ASKER = "--want"
 """Whose requirement is broken where what was asked for has no release that fits."""
-
 _BROUGHT_LIMIT = 20
 """Packages that come along because what comes along requires them."""
 
@@ -286,10 +285,9 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
         return False
     asker = state.get(package_of(each.distribution, each.distribution))
     decided = package_of(each.needs, each.needs) in state
-    if decided and (_is_compiled_for(each) or _comes_for_framework(state, each)):
+    is_third = decided and each.is_exact and _is_new(state, each)
+    if is_third or (decided and (_is_compiled_for(each) or _comes_for_framework(state, each))):
         return False
-    if decided and each.is_exact and each.found and _is_new(state, each):
-        return False  # a third release, which the pin refuses as well
     if asker is None or asker.kind is ChoiceKind.REMOVE or not decided:
         return True
     installs = any(c.is_change and c.kind is not ChoiceKind.REMOVE for c in state.values())
@@ -297,11 +295,10 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
 
 
 def _is_new(state: State, each: Violation) -> bool:
-    """Return whether what is required comes in another release, for an asker that stays."""
-    asker = state.get(package_of(each.distribution, each.distribution))
-    stays = asker is None or not asker.is_change
+    """Return whether what is required comes in another release, for an asker that nobody moves."""
     coming = state[package_of(each.needs, each.needs)]
-    return stays and coming.is_change and coming.kind is not ChoiceKind.REMOVE
+    is_release = coming.is_change and coming.kind is not ChoiceKind.REMOVE
+    return is_release and package_of(each.distribution, each.distribution) not in state
 
 
 def _is_compiled_for(each: Violation) -> bool:

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import fact_mapping, fact_text, fact_words
+from fadoctor.model.fact import Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from fadoctor.repair.plan.choices.offers import offer
@@ -158,11 +158,13 @@ class LeftUnmet:
     def __init__(self, problem: Problem) -> None:
         """Take the problem, whose offers are known."""
         self.before = named_or_installed(problem.environment)
+        # of a text with no list, an unmet pin is all that is known of what asks
+        is_text = isinstance(problem.environment.fact("packages.installed"), Unknown)
         self.found = tuple(
             each
             for each in _of_others(problem)
             if not {_key(each.distribution), _key(each.needs)}.isdisjoint(
-                {*problem.offers, *problem.packages}
+                {*problem.offers, *(problem.packages if is_text else ())}
             )
         )
 
