@@ -12,8 +12,12 @@ import pytest
 
 from fadoctor.model.fact import Absent, Known, Unknown
 from tests.hosts import recording
+from tests.states.promises import misplaced_by_hand
+from tests.unit.repair.plan.problems import plan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from _pytest.mark import ParameterSet
 
     from fadoctor.model.fact import Fact
@@ -45,6 +49,12 @@ def test_no_probe_and_no_rule_breaks(name: str, diagnosed: Diagnosed) -> None:
     reasons = [fact.reason for fact in report.environment.values() if isinstance(fact, Unknown)]
     assert [reason for reason in reasons if reason.startswith("the probe ")] == []
     assert report.rule_errors == ()
+
+
+@pytest.mark.parametrize("name", recording.names())
+def test_what_is_installed_by_hand_fits_the_torch(name: str, tmp_path: Path) -> None:
+    environment = recording.read(name, tmp_path)
+    assert misplaced_by_hand(plan(environment), environment) == ""
 
 
 @pytest.mark.parametrize("name", hosts("findings"))

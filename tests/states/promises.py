@@ -6,15 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.model.fact import fact_mapping, fact_text
 from fadoctor.model.packages import ATTENTION, BACKENDS, FRAMEWORKS, PACKAGES, TORCH
 from fadoctor.model.plan import ActionKind, PlanOutcome
 from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.plan.states.requirements import named_or_installed
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Change, Plan
 
 # flash-attn>=2.7.1,<2.8.3
@@ -35,6 +38,11 @@ _OF_TORCH = {
 }
 _BESIDE_TORCH = ("-rocm", "-xpu")
 """Ends of names that PyTorch's indexes alone have."""
+
+_BESIDE = ("torchvision", "torchaudio")
+# pip install torchvision==0.21.0
+_BY_HAND = re.compile(r"(?:python -m )?pip install (?P<items>.*)")
+_EXACT = re.compile(r"([A-Za-z][A-Za-z0-9._-]{0,60})==([0-9][0-9A-Za-z.+]*)")
 
 BACKENDS_OF = {
     package: frozenset(name for name, owner in BACKENDS.items() if owner == package)
@@ -217,3 +225,44 @@ def _name_of(item: str) -> str:
 def _is_bare(item: str) -> bool:
     """Return whether a framework is left to the installer, which may take an ancient one."""
     return item in ("vllm", "sglang", "unsloth", "llamafactory", "torch", "transformers")
+
+
+def misplaced_by_hand(plan: Plan, environment: Environment) -> str:
+    """Return which installation by hand is not for the torch that will be here, "" where none is.
+
+    A package that was published beside torch comes of torch's index, and nothing of CUDA comes for
+    AMD's GPUs; no exact release is named that tables know to be refused by what is there.
+    """
+    torch = next(
+        (each.after for each in plan.changes if each.distribution == TORCH),
+        fact_text(environment.fact("torch.version"), ""),
+    )
+    label = torch.partition("+")[2]
+    for action in plan.actions:
+        found = _BY_HAND.match(action.text)
+        if action.kind.is_run or found is None:
+            continue
+        items = dict(_EXACT.findall(found["items"]))
+        index = found["items"].partition("--index-url ")[2].partition(" ")[0]
+        beside = {normalise_name(name) for name in items} & set(_BESIDE)
+        is_rocm = label.startswith("rocm")
+        if TORCH not in items and beside and is_rocm and label not in index:
+            return f"{', '.join(beside)} by hand of another index than torch {torch}"
+        if is_rocm and re.search(r"\bnvidia-|/cu\d", action.text):
+            return f"by hand for CUDA beside torch {torch}: {action.text}"
+        if broken := _refused_by_hand(items, environment):
+            return broken
+    return ""
+
+
+def _refused_by_hand(items: Mapping[str, str], environment: Environment) -> str:
+    """Return what is there and refuses a release that is named, though it took the one before."""
+    there = named_or_installed(environment)
+    for package in PACKAGES:
+        needs = fact_mapping(environment.fact(f"{package}.requires"))
+        asker = fact_text(environment.fact(f"{package}.distribution"), package)
+        for name, version in items.items() if asker not in items else ():
+            asked, before = needs.get(normalise_name(name), ""), there.get(normalise_name(name), "")
+            if before and asked and accepts(asked, before) and not accepts(asked, version):
+                return f"by hand {name}=={version}, and {asker} requires {asked}"
+    return ""

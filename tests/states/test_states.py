@@ -39,7 +39,7 @@ from tests.states.enumeration import (
     space_of,
     violated,
 )
-from tests.states.promises import broken_promise, needless_torch
+from tests.states.promises import broken_promise, misplaced_by_hand, needless_torch
 from tests.unit.repair.plan.problems import session
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def test_the_sample_ends_clean(space: Space) -> None:
         if (
             found := fault(plan := plan_of(state, space), state)
             or needless(plan, made(state, space))
+            or misplaced_by_hand(plan, made(state, space))
         )
     }
     assert wrong == {}
@@ -181,7 +182,7 @@ def test_distinct_states_end_clean_and_so_do_their_commands(
     for state in states:
         plan = plan_of(state, space)
         outcomes[plan.outcome.value] += 1
-        error = fault(plan, state)
+        error = fault(plan, state) or misplaced_by_hand(plan, made(state, space))
         if not error and (argvs := commands(plan)) and run.setdefault(argvs, state) is state:
             before = made(state, space)
             error = fault_of_commands(plan, before, resolver) or needless(plan, before)

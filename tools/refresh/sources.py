@@ -46,9 +46,9 @@ HELPERS = (
 
 DECLARED = (
     "accelerate", "axolotl", "compressed-tensors", "datasets", "diffusers", "huggingface-hub",
-    "kernels", "llamafactory", "lmdeploy", "ms-swift", "numba", "openrlhf", "optimum", "peft",
-    "sentence-transformers", "sglang", "tokenizers", "torch", "transformers", "trl", "unsloth",
-    "unsloth-zoo", "verl", "vllm",
+    "kernels", "llamafactory", "llmcompressor", "lmdeploy", "ms-swift", "numba", "openrlhf",
+    "optimum", "peft", "sentence-transformers", "sglang", "tokenizers", "torch", "transformers",
+    "trl", "unsloth", "unsloth-zoo", "verl", "vllm",
 )  # fmt: skip
 """Packages of the table ``declared-requirements``."""
 

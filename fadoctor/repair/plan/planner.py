@@ -211,7 +211,8 @@ class _Planning:
         after = self.problem.post.after(self.problem.environment, solution.changes)
         proof, assessment = prove(self.problem, after)
         gone = self._solved(assessment)
-        if solution.changes and self.is_unasked and not gone and not self.complaints:
+        is_in_vain = not self._repaired(assessment) and not self.complaints
+        if solution.changes and self.is_unasked and is_in_vain:
             return self.written(Solution((), Cost()), explains=explains)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
         # beside steps a complaint is a note: they may end it
@@ -306,6 +307,14 @@ class _Planning:
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""
         return found_ids(self.findings) - found_ids(after.findings)
+
+    def _repaired(self, after: Assessment) -> set[tuple[str, str]]:
+        """Return which rules found something of a package before, and nothing of it afterwards."""
+        before, then = (
+            {(each.rule_id, each.subject) for each in found if each.severity is not Severity.NOTE}
+            for found in (self.findings, after.findings)
+        )
+        return before - then
 
     def _conflicts(
         self, proof: Proof, after: Environment, assessment: Assessment

@@ -11,6 +11,7 @@ from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import COMPANIONS, PACKAGES, STACK, TORCH
+from fadoctor.sources.completion.told_requirements import told_requirements
 from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.probes.requires import marker_target
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.completion.told_requirements import Requirements
 
 _SOURCE = "the tables of releases"
+_TOLD = "what an installer says in the text"
 
 _EVERY_TORCH = frozenset({"filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"})
 """What every torch since 2.1 requires on every platform."""
@@ -30,12 +33,18 @@ _WITH_FACTS = frozenset(name for names in PACKAGES.values() for name in names)
 _OF_TABLES, _WINDOWS = "linux_x86_64", "win_amd64"
 
 
-def requirement_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    """Return what the named packages require, those without facts of their own too."""
-    return dict(_of_packages(facts, matrix)) | _of_others(facts, matrix)
+def requirement_facts(facts: Mapping[str, Fact], text: str, matrix: Matrix) -> dict[str, Fact]:
+    """Return what the named packages require, those without facts of their own too.
+
+    What an installer says of a release counts where no table has it.
+    """
+    told = told_requirements(text, fact_mapping(facts.get(NAMED)))
+    return dict(_of_packages(facts, matrix, told)) | _of_others(facts, matrix, told)
 
 
-def _of_packages(facts: Mapping[str, Fact], matrix: Matrix) -> Iterator[tuple[str, Fact]]:
+def _of_packages(
+    facts: Mapping[str, Fact], matrix: Matrix, told: Requirements
+) -> Iterator[tuple[str, Fact]]:
     """Yield the requirements of packages; torch's triton has a table of its own."""
     markers = Markers(marker_target(dict(facts)), None)
     for package in PACKAGES:
@@ -45,7 +54,8 @@ def _of_packages(facts: Mapping[str, Fact], matrix: Matrix) -> Iterator[tuple[st
         if isinstance(facts.get(name), Unknown):
             tabled = required(package, facts, matrix, markers.hold)
             distribution = _text(facts, f"{package}.distribution") or PACKAGES[package][0]
-            yield name, _with_declared(tabled, distribution, str(version.value), facts, matrix)
+            found = _with_declared(tabled, distribution, str(version.value), facts, matrix)
+            yield name, _with_told(found, told.get(distribution, {}))
 
 
 def _with_declared(
@@ -57,6 +67,12 @@ def _with_declared(
         return tabled
     own = tabled.value if isinstance(tabled, Known) and isinstance(tabled.value, dict) else {}
     return Known({**told, **own}, tabled.source if own else _SOURCE)
+
+
+def _with_told(tabled: Fact, told: Mapping[str, str]) -> Fact:
+    """Return what tables say, with what an installer says of the same release."""
+    own = fact_mapping(tabled)
+    return Known({**told, **own}, tabled.source if own else _TOLD) if told else tabled
 
 
 def _declared(
@@ -94,24 +110,25 @@ def _on_windows(distribution: str, matrix: Matrix) -> tuple[str, ...]:
     return (str(name.value),) if isinstance(name, Known) else ()
 
 
-def _of_others(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+def _of_others(facts: Mapping[str, Fact], matrix: Matrix, told: Requirements) -> dict[str, Fact]:
     """Return the facts of what else a text names and tables have the requirements of."""
     found: dict[str, Fact] = {}
     count = 0
-    asked = (COMPANIONS | _declaring(matrix)) - _WITH_FACTS
+    asked = (COMPANIONS | _declaring(matrix) | told.keys()) - _WITH_FACTS
     there = fact_mapping(facts.get(NAMED))
     for name, version in sorted(there.items()):
         if name not in asked or count == REQUIRER_LIMIT:
             continue
         names = import_bounds(name, version, matrix).items()
         at_import = {other: text for other, text in names if other in there}
-        if needs := narrowed(_declared(name, version, facts, matrix), at_import):
+        declared = {**told.get(name, {}), **_declared(name, version, facts, matrix)}
+        if needs := narrowed(declared, at_import):
             at = f"{REQUIRER}[{count}]"
             found |= {
                 f"{at}.distribution": Known(name, facts[NAMED].source),
                 f"{at}.version": Known(version, facts[NAMED].source),
                 f"{at}.installer": Unknown("pip, or another installer", facts[NAMED].source),
-                f"{at}.requires": Known(needs, _SOURCE),
+                f"{at}.requires": Known(needs, _TOLD if name in told else _SOURCE),
             }
             count += 1
     return found | {f"{REQUIRER}.count": Known(count, _SOURCE)} if count else {}

@@ -111,7 +111,7 @@ def completed(
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)
-    facts |= requirement_facts(facts, matrix)
+    facts |= requirement_facts(facts, text, matrix)
     facts |= _driver_by_cuda(facts, matrix)
     facts |= driver_of_branch(facts, text)
     facts |= proved_driver(facts, combined, text, matrix)

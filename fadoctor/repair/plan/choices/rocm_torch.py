@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Step
     from fadoctor.repair.plan.search.problem import Problem
 
-_OF_NVIDIA = "nvidia-"
+OF_NVIDIA = "nvidia-"
 _COMES_ALONG = Unknown("torch for ROCm installs its own", AFTER)
 
 
@@ -219,7 +219,7 @@ def _asked_along(problem: Problem, version: str) -> Iterator[Choice]:
 def left_on_amd(environment: Environment, choices: Iterable[Choice]) -> Iterator[str]:
     """Yield what a torch for CUDA brought, and what stays behind it without a use."""
     there = fact_mapping(environment.fact("packages.installed"))
-    left = sorted(name for name in there if name.startswith(_OF_NVIDIA))
+    left = sorted(name for name in there if name.startswith(OF_NVIDIA))
     is_amd = any(isinstance(choice.facts.get("torch.hip"), Known) for choice in choices)
     if is_amd and left:
         yield f"no torch for ROCm uses what stays of NVIDIA's: {', '.join(left)}"

@@ -112,7 +112,6 @@ class Problem:
         ahead = offers_beside_pair(session, environment, self.hub, wishes.asked, tabled)
         self.offers = ahead | offers_of(base.findings, tabled, environment)
         self.offers |= other_askers(self, self.offers)
-        self.left_unmet = LeftUnmet(self)
         there = (*self.offers, *self.hub, *offered_to_ask(base.findings), *self.lessons.named)
         there += session.candidates.listed.drawn_by_frameworks(
             name
@@ -120,6 +119,7 @@ class Problem:
             if name in wishes.asked or is_there(environment, name)
         )
         self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
+        self.left_unmet = LeftUnmet(self)
         self.by_age = tuple(sorted(self.packages, key=lambda name: name not in FRAMEWORKS))
         """The packages whose newest release matters most come first."""
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)

@@ -38,6 +38,11 @@ _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,99})(?:\[[^\]]{0,99}\])?"
     r"(?: ?@ ?(?P<url>https://\S{1,500})|(?P<specifier>[<>=!~ ][^@]{0,299})?)"
 )
+# https://.../flash_attn-2.8.3%2Bcu12torch2.9cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
+_WHEEL = re.compile(
+    r"https://[^\s?#]{1,400}/(?P<name>[A-Za-z0-9][A-Za-z0-9._]{0,99})-(?P<version>\d[^-/\s]{0,99})"
+    r"-[^/\s]{1,200}\.whl"
+)
 _COMMANDS = (StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET)
 _FOLLOWING = 3
 """How far what is required by what is required follows."""
@@ -105,7 +110,7 @@ class FixState:
         self, environment: Environment, requirement: str, step: Step, *, again: bool
     ) -> tuple[Environment, str]:
         """Return the environment with a requirement installed, and why that would fail."""
-        match = _REQUIREMENT.fullmatch(requirement)
+        match = _REQUIREMENT.fullmatch(_named(requirement))
         if match is None:
             return environment, ""
         name, specifier = normalise_name(match["name"]), (match["specifier"] or "").replace(" ", "")
@@ -118,6 +123,8 @@ class FixState:
                 return environment, problem
         else:
             choice = self._release(environment, package, specifier, step.index)
+        if choice is None and (wheel := _WHEEL.fullmatch(match["url"] or "")):
+            specifier = f"=={wheel['version'].partition('%2B')[0].partition('+')[0]}"
         choice = choice or _nothing_known(name, specifier)
         environment = _nvidia(environment, name, choice.version)
         environment = self.session.post.apply(environment, choice)
@@ -184,6 +191,12 @@ class FixState:
             return None, f"flash-attn {version} has no file for this torch: {problem}"
         built = build_choices(environment, matrix, self.session.candidates, with_tools=False)
         return next((choice for choice in built if choice.version == version), None), ""
+
+
+def _named(requirement: str) -> str:
+    """Return a requirement with the name of the file that is given by its address alone."""
+    wheel = _WHEEL.fullmatch(requirement)
+    return f"{wheel['name']} @ {requirement}" if wheel else requirement
 
 
 def _nothing_known(name: str, specifier: str) -> Choice:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _ASKER = "--want"
 """Whose requirement is broken where what was asked for has no release that fits."""
-
 _BROUGHT_LIMIT = 20
 """Packages that come along because what comes along requires them."""
 
@@ -286,12 +285,20 @@ def was_so(problem: Problem, state: State, each: Violation) -> bool:
         return False
     asker = state.get(package_of(each.distribution, each.distribution))
     decided = package_of(each.needs, each.needs) in state
-    if decided and (_is_compiled_for(each) or _comes_for_framework(state, each)):
+    is_third = decided and each.is_exact and _is_new(state, each)
+    if is_third or (decided and (_is_compiled_for(each) or _comes_for_framework(state, each))):
         return False
     if asker is None or asker.kind is ChoiceKind.REMOVE or not decided:
         return True
     installs = any(c.is_change and c.kind is not ChoiceKind.REMOVE for c in state.values())
     return not (asker.is_change or (installs and not each.found))
+
+
+def _is_new(state: State, each: Violation) -> bool:
+    """Return whether what is required comes in another release, for an asker that nobody moves."""
+    coming = state[package_of(each.needs, each.needs)]
+    is_release = coming.is_change and coming.kind is not ChoiceKind.REMOVE
+    return is_release and package_of(each.distribution, each.distribution) not in state
 
 
 def _is_compiled_for(each: Violation) -> bool:

@@ -7,14 +7,19 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import fact_mapping, fact_text, fact_words
+from fadoctor.model.fact import Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.model.packages import ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.released import can_agree
 from fadoctor.repair.plan.states.askers import pins_of_files
 from fadoctor.repair.plan.states.post_state import REQUIRED
-from fadoctor.repair.plan.states.requirements import Violation, satisfies, violations
+from fadoctor.repair.plan.states.requirements import (
+    Violation,
+    named_or_installed,
+    satisfies,
+    violations,
+)
 from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
 
 if TYPE_CHECKING:
@@ -152,18 +157,22 @@ class LeftUnmet:
 
     def __init__(self, problem: Problem) -> None:
         """Take the problem, whose offers are known."""
-        self.before = fact_mapping(problem.environment.fact("packages.installed"))
+        self.before = named_or_installed(problem.environment)
+        # of a text with no list, an unmet pin is all that is known of what asks
+        is_text = isinstance(problem.environment.fact("packages.installed"), Unknown)
         self.found = tuple(
             each
             for each in _of_others(problem)
-            if not {_key(each.distribution), _key(each.needs)}.isdisjoint(problem.offers)
+            if not {_key(each.distribution), _key(each.needs)}.isdisjoint(
+                {*problem.offers, *(problem.packages if is_text else ())}
+            )
         )
 
     def count(self, environment: Environment, followers: Iterable[Choice]) -> int:
         """Return how many of them a whole state leaves as they are: a rule warns of each."""
         if not self.found:
             return 0
-        there = dict(fact_mapping(environment.fact("packages.installed")))
+        there = named_or_installed(environment)
         there |= {each.distribution: each.version for each in followers}
         return sum(
             there.get(each.distribution) == self.before.get(each.distribution)

@@ -34,6 +34,11 @@ class Violation(msgspec.Struct, frozen=True):
     """The version that is there, "" where none is."""
 
     @property
+    def is_exact(self) -> bool:
+        """Return whether one release alone is taken: of another one nothing is promised."""
+        return self.specifier.startswith("==") and not set(self.specifier) & set("*,")
+
+    @property
     def text(self) -> str:
         """Return it in words."""
         there = f"{self.needs} {self.found}" if self.found else f"no {self.needs}"

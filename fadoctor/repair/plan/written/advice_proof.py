@@ -21,7 +21,13 @@ from fadoctor.repair.plan.choices.released import is_there
 from fadoctor.repair.plan.hub.hub_route import must_not_ask
 from fadoctor.repair.plan.search.wishes import HALF, PAIR
 from fadoctor.repair.plan.states.fix_state import FixState
-from fadoctor.repair.plan.states.requirements import requirements_of, violations
+from fadoctor.repair.plan.states.requirements import (
+    requirements_of,
+    told_by_facts,
+    violations,
+    with_pairs,
+)
+from fadoctor.repair.plan.written.torch_fit import is_for_what_cannot_run, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
     from fadoctor.model.verdict import Verdict
     from fadoctor.repair.plan.search.problem import Session
     from fadoctor.repair.plan.states.fix_state import After
+    from fadoctor.repair.plan.states.requirements import Violation
 
 
 class Standing(enum.Enum):
@@ -69,7 +76,7 @@ class FixProver:
         self.before = before
         self.session = session
         self.state = FixState(session)
-        self.requirements = requirements or {}
+        self.requirements = {**told_by_facts(before.environment), **(requirements or {})}
         self.failed = _errors(before.assessment.judgements)
         self.worked = _working(before.verdicts)
         self.unmet = self._unmet(before.environment)
@@ -80,10 +87,15 @@ class FixProver:
 
     def prove(self, finding: Finding, fix: Fix) -> Proved:
         """Return how a fix of a finding comes out."""
-        after = self.state.after(self.before.environment, fix)
+        before = self.before.environment
+        if is_for_what_cannot_run(before, finding):
+            return Proved(Standing.REFUTED, f"{finding.subject} cannot run here")
+        after = self.state.after(before, fix)
         if after.says_nothing:
             return Proved(Standing.PROSE)
         problem = after.cannot or self._breaks(after.environment)
+        indexes = self.session.candidates.indexes
+        problem = problem or misfit(before, after.environment, fix, indexes)
         if problem:
             return Proved(Standing.REFUTED, problem)
         session = self.session
@@ -103,7 +115,13 @@ class FixProver:
         """Return what packages would lack."""
         if _has_torch(self.before.environment) and not _has_torch(after):
             return "torch would be gone"
-        return "; ".join(sorted(self._unmet(after) - self.unmet))
+        unmet = self._unmet(after)
+        new = {
+            each.text
+            for key, each in unmet.items()
+            if key not in self.unmet or _is_third(self.unmet[key], each)
+        }
+        return "; ".join(sorted(new))
 
     def _harms(
         self, environment: Environment, after: Assessment, verdicts: Iterable[Verdict]
@@ -190,13 +208,17 @@ class FixProver:
             return Proved(Standing.OPEN, "whether the finding remains is not known")
         return Proved(Standing.PROVED)
 
-    def _unmet(self, environment: Environment) -> frozenset[str]:
+    def _unmet(self, environment: Environment) -> dict[tuple[str, str, str], Violation]:
         """Return the requirements of packages that do not hold."""
         needs = requirements_of(environment, self.requirements)
-        return frozenset(
-            f"{each.distribution} requires {each.needs}{each.specifier}"
-            for each in violations(environment, needs)
-        )
+        needs = with_pairs(needs, environment, self.session.matrix, self.session.bounds)
+        found = violations(environment, needs)
+        return {(each.distribution, each.needs, each.specifier): each for each in found}
+
+
+def _is_third(before: Violation, after: Violation) -> bool:
+    """Return whether a release comes in place of another that an exact pin refuses, and is too."""
+    return after.is_exact and bool(after.found) and after.found != before.found
 
 
 def _fails(judgement: Judgement) -> bool:
