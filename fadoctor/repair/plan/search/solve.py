@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.states.relations import Relation, State
 
-NODE_LIMIT = 2_100
+NODE_LIMIT = 3_000
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
 

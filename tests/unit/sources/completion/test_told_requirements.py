@@ -14,8 +14,8 @@ THERE = {"trainer-of-mine": "1.4.0", "flash-attn": "2.8.1", "numpy": "2.2.0"}
     [
         (
             (
-                "trainer-of-mine 1.4.0 requires flash-attn==2.7.3, but you have flash-attn 2.8.1 which"
-                " is incompatible."
+                "trainer-of-mine 1.4.0 requires flash-attn==2.7.3, but you have flash-attn 2.8.1 "
+                "which is incompatible."
             ),
             {"flash-attn": "==2.7.3"},
         ),
