@@ -20,7 +20,7 @@ def first_fix(knowledge: Knowledge, text: str) -> str:
     return "\n".join(step.text for step in report.findings[0].fixes[0].steps)
 
 
-@pytest.mark.parametrize("card", ["GTX 1070", "Tesla V100 SXM2", "Tesla P40"])
+@pytest.mark.parametrize("card", ["GTX 1070", "GTX 1080 Ti", "Tesla P40"])
 def test_an_older_card_gets_the_index_with_its_code(knowledge: Knowledge, card: str) -> None:
     said = first_fix(knowledge, f"{card} on Linux\n{TRITON}")
     assert "--index-url https://download.pytorch.org/whl/cu126" in said
