@@ -13,7 +13,7 @@ from fadoctor.judging.explain.weigh import Weighed
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.packages import PACKAGES
+from fadoctor.model.packages import PACKAGES, TRITON
 from fadoctor.model.rule import rules_by_id
 from fadoctor.syntax.patterns import compiled
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.model.rule import Knowledge
 
-_BUILT_ON_IT = frozenset({"build", "triton"})
+_BUILT_ON_IT = frozenset({"build", TRITON})
 """Areas of rules about what is compiled for torch."""
 
 _OF_TORCH = compiled(
