@@ -21,6 +21,7 @@ from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
 from fadoctor.sources.manifests.formats.pyproject import KIND
+from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +64,11 @@ class Routes:
         place, column = at
         name, wanted, index = change
         if " @ " in wanted:
-            return self._take_file(file, lines, at, change, moved)
+            beside = self._beside_its_file(file, lines, at, wanted)
+            if beside is not None:
+                moved(place, len(beside) - len(lines[place.line - 1]))
+                lines[place.line - 1] = beside
+            return beside is not None
         is_routed = name in ROUTED and bool(wanted)
         project = self._project(file) if is_routed and place.file == file[0].name else None
         if project is None:
@@ -100,35 +105,25 @@ class Routes:
         if project is not None:
             drop_file(project[0], lines, name)
 
-    def _take_file(
-        self,
-        file: tuple[Source, Manifest],
-        lines: list[str],
-        at: tuple[Place, int],
-        change: tuple[str, str, str],
-        moved: Callable[[Place, int], None],
-    ) -> bool:
+    def _beside_its_file(
+        self, file: tuple[Source, Manifest], lines: list[str], at: tuple[Place, int], wanted: str
+    ) -> str | None:
         """Name another file where uv is told of one for a package: an address beside it would wait.
 
-        The release in the list of dependencies becomes that of the file.
+        Return the line that asks for the package, with the release of the file; None where uv is
+        told of no file.
         """
-        (place, column), (name, wanted, _) = at, change
-        url = wanted.partition(" @ ")[2]
+        place, column = at
+        name, _, url = wanted.partition(" @ ")
         project = self._project(file) if place.file == file[0].name else None
         wheel = unquote(url.rpartition("/")[2])
         if project is None or not wheel.endswith(".whl"):
-            return False
-        old = lines[place.line - 1]
-        new: str | None = old
-        if not _BARE.match(old, column - 1):
+            return None
+        line: str | None = lines[place.line - 1]
+        if not _BARE.match(lines[place.line - 1], column - 1):
             public = f"{name}=={parse_wheel_filename(wheel)[1].public}"
-            new = changed_line(old, column, name, public, KIND)
-        if new is None or not take_file(project[0], lines, name, url):
-            return False
-        if new != old:
-            lines[place.line - 1] = new
-            moved(place, len(new) - len(old))
-        return True
+            line = changed_line(lines[place.line - 1], column, name, public, KIND)
+        return line if line and take_file(project[0], lines, normalise_name(name), url) else None
 
     def _of_same_cuda(self, sources: TorchSources, name: str, version: str) -> str:
         """Return the index with the same build as PyPI's, where torch comes from an index now.
