@@ -198,11 +198,11 @@ def unseen_notes(
             "`fadoctor facts` in that environment tells it"
         )
     every = len(problem.session.knowledge.rules)
-    count, without = len(undecided), len({each.rule_id for each in undecided})
+    without = len({each.rule_id for each in undecided})
     if without * 2 > every:
         yield f"{MOST_NOTE}{without} of {every},{UNDECIDED_NOTE}"
-    elif count:
-        rules = "1 rule" if count == 1 else f"{count} rules"
+    elif without:
+        rules = "1 rule" if without == 1 else f"{without} rules"
         yield f"{rules}{UNDECIDED_NOTE}"
 
 
