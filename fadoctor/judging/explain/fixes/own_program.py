@@ -14,6 +14,7 @@ from fadoctor.judging.engine.settings import (
     named_frameworks,
     shown_frameworks,
 )
+from fadoctor.judging.explain.fixes.situations import SENTENCE
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fix import StepKind
 from fadoctor.syntax.patterns import compiled
@@ -30,7 +31,6 @@ TABLE = "frameworks"
 _LEAST = 2
 """So many parts make a choice between programs."""
 
-_SENTENCE = compiled(r"(?<=[\w)`\"'][.!?]) {1,2}(?=\S)")
 # Such are: SGLang before 0.4 | AUTOMATIC1111 and its forks | Other scripts. Not: With torch 2.6
 _LABEL = compiled(
     r"(?P<label>(?!(?:Newer|Older|On|In|With|Without|If|For|Then|Since|At|By|To|From|Or|As|Run|Use)\b)"
@@ -55,7 +55,7 @@ class OwnProgram:
     def _step(self, step: Step) -> Step:
         if step.kind is not StepKind.ADVICE or ": " not in step.text:
             return step
-        sentences = _SENTENCE.split(step.text)
+        sentences = SENTENCE.split(step.text)
         labels = [_label(sentence) for sentence in sentences]
         named = [at for at, label in enumerate(labels) if label]
         if len(named) < _LEAST:

@@ -62,7 +62,7 @@ _EXPORT = "export "
 _RUN = "Run it where"
 _BY_CONDA = compiled(r"\b(?:conda|mamba) install\b")
 _INSTALLS = compiled(r"\bpip\b|--index-url|--no-build-isolation|\bwheel\b|(?i:install) torch\b")
-_SENTENCE = compiled(r"(?<=[\w)`\"'][.!?]) {1,2}(?=\S)")
+SENTENCE = compiled(r"(?<=[\w)`\"'][.!?]) {1,2}(?=\S)")
 _DRIVER = compiled(r"\bdriver\b(?! of (?:Windows|the host))")
 # What a fix makes a new environment for is not installed into that of the program
 _ELSEWHERE = compiled(
@@ -118,10 +118,10 @@ class Situation(msgspec.Struct, frozen=True):
         if any(stands(word, text) for text in texts for word in self.never):
             return False
         says = [step.text for step in fix.steps if step.kind is StepKind.ADVICE]
-        if any(map(self.names, (fix.title, *(_SENTENCE.split(text)[0] for text in says[:1])))):
+        if any(map(self.names, (fix.title, *(SENTENCE.split(text)[0] for text in says[:1])))):
             return True
         all_of_it = fix.id == QUESTION
-        begins = says if all_of_it else [_SENTENCE.split(text)[0] for text in says[: not runs]]
+        begins = says if all_of_it else [SENTENCE.split(text)[0] for text in says[: not runs]]
         return not any(map(self.forbids, (fix.title, *begins)))
 
     def names(self, text: str) -> bool:
@@ -143,7 +143,7 @@ class Situation(msgspec.Struct, frozen=True):
     def _cut_step(self, step: Step) -> Step:
         if step.kind is not StepKind.ADVICE or not self.forbids(step.text):
             return step
-        left = [each for each in _SENTENCE.split(step.text) if not self.forbids(each)]
+        left = [each for each in SENTENCE.split(step.text) if not self.forbids(each)]
         return msgspec.structs.replace(step, text=" ".join(left))
 
     def owns(self, fix: Fix) -> bool:

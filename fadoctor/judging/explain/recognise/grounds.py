@@ -5,10 +5,10 @@ A compiler, a kernel or a package that fits torch does not help before torch its
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.explain.recognise.line_cause import line_cause
+from fadoctor.judging.explain.recognise.proved import heads_of
 from fadoctor.judging.explain.weigh import Weighed
 from fadoctor.model.explanation import Agreement
 from fadoctor.model.fact import Known
@@ -29,8 +29,6 @@ _BUILT_ON_IT = frozenset({"build", TRITON})
 _OF_TORCH = compiled(
     r"(?i)torch|triton|inductor|dynamo|flash[-_ ]?att|xformers|sage[-_ ]?att|cpp_extension"
 )
-
-
 # from torch.utils.cpp_extension import CUDAExtension | torch\include\c10
 _BUILT_WITH_IT = compiled(r"cpp_extension|CUDAExtension|BuildExtension|torch[\\/]include|nvcc")
 
@@ -71,6 +69,5 @@ def _needs_torch(cause: Cause, around: Surroundings) -> bool:
 
 def _is_ground(finding: Finding) -> bool:
     """Return whether a finding says for certain that a torch and a GPU do not fit."""
-    heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
     is_sure = finding.severity is Severity.ERROR and finding.confidence is Confidence.HIGH
-    return is_sure and {"torch", "gpu"} <= heads
+    return is_sure and {"torch", "gpu"} <= heads_of(finding)

@@ -134,6 +134,11 @@ def is_ours(raised: Raised) -> bool:
     return _OURS.search(_PATH.sub("", raised.text)) is not None
 
 
+def heads_of(finding: Finding) -> set[str]:
+    """Return the parts before the first dot of the facts that a finding rests on: torch, gpu."""
+    return {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
+
+
 def _is_mismatch(finding: Finding) -> bool:
     """Return whether a warning says for certain that two packages do not go together."""
     heads = {each.fact.partition(".")[0] for each in finding.evidence} & WORDS.keys()
@@ -148,7 +153,7 @@ def _out_of_memory(lines: Iterable[Line], knowledge: Knowledge) -> list[Line]:
 
 def _is_unfit_setting(finding: Finding) -> bool:
     """Return whether a warning says for certain that what is set does not fit a GPU."""
-    heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
+    heads = heads_of(finding)
     is_sure = finding.confidence is Confidence.HIGH and finding.severity is Severity.WARNING
     return is_sure and "gpu" in heads and bool(heads & _TOLD)
 
@@ -164,7 +169,7 @@ def _line_about(
     finding: Finding, loud: Sequence[Line], count: int, knowledge: Knowledge
 ) -> Line | None:
     """Return the line that complains of what a finding is about, in a text of so many lines."""
-    heads = {re.split(r"[.\[]", each.fact, maxsplit=1)[0] for each in finding.evidence}
+    heads = heads_of(finding)
     named = heads & (_TOPICS.keys() | _IDEAS.keys())
     about = [_about(head, knowledge) for head in sorted(named - _GROUND or named)]
     if not about:

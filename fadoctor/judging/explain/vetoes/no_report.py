@@ -115,17 +115,22 @@ def kind_of(lines: Sequence[Line], knowledge: Knowledge) -> NoReport | None:
     texts = [line.text for line in lines[: LINES_LIMIT + 1] if line.text.strip()]
     if not texts:
         return None
-    is_long = len(texts) > LINES_LIMIT
-    is_over = _is_settled([line.text for line in lines if line.text.strip()], knowledge)
-    if is_over or (not is_long and _is_shared(texts, knowledge)):
+    if _is_settled([line.text for line in lines if line.text.strip()], knowledge):
         return NoReport.SETTLED
-    if is_long or any(_FRAME.match(text) for text in texts):
+    return None if len(texts) > LINES_LIMIT else _kind_of_few(texts, knowledge)
+
+
+def _kind_of_few(texts: list[str], knowledge: Knowledge) -> NoReport | None:
+    whole = simplified("\n".join(texts).lower())
+    if _is_shared(texts, whole, knowledge):
+        return NoReport.SETTLED
+    if any(_FRAME.match(text) for text in texts):
         return None
-    if _is_list(texts) or _is_change(texts, knowledge):
+    if _is_list(texts) or _is_change(whole, knowledge):
         return NoReport.CHANGES
-    if _is_unmet(texts, knowledge):
+    if _is_unmet(whole, knowledge):
         return NoReport.ASKED
-    return NoReport.GUIDE if _is_guide(texts, knowledge) else None
+    return NoReport.GUIDE if _is_guide(texts, whole, knowledge) else None
 
 
 def calmed(causes: Iterable[Cause], *, sure: bool = True) -> tuple[Cause, ...]:
@@ -162,31 +167,28 @@ def _is_list(texts: list[str]) -> bool:
     return is_ordered and (changes > 0 or len(heads) > RELEASES)
 
 
-def _is_change(texts: list[str], knowledge: Knowledge) -> bool:
+def _is_change(whole: str, knowledge: Knowledge) -> bool:
     """Return whether a text proposes a change, and nobody speaks of a machine of their own."""
-    whole = simplified("\n".join(texts).lower())
     if not small_idea("change-form", knowledge).search(whole):
         return False
     return not any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON)
 
 
-def _is_unmet(texts: list[str], knowledge: Knowledge) -> bool:
+def _is_unmet(whole: str, knowledge: Knowledge) -> bool:
     """Return whether a text is about a failure that its author has not met, or asks to buy."""
-    whole = simplified("\n".join(texts).lower())
     if small_idea("failure-of-others", knowledge).search(whole):
         return True
     asks = "?" in whole or "\uff1f" in whole
     return asks and small_idea("before-a-purchase", knowledge).search(whole) is not None
 
 
-def _is_guide(texts: list[str], knowledge: Knowledge) -> bool:
+def _is_guide(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
     """Return whether a text tells readers what to do about errors that they may meet.
 
     No person speaks of a machine of their own there.
     """
     if sum(_LINKED.search(text) is not None for text in texts) >= LINKS:
         return True
-    whole = simplified("\n".join(texts).lower())
     if any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON):
         return False
     if any(small_idea(name, knowledge).search(whole) for name in ("guide-table", "guide-said")):
@@ -243,9 +245,8 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
     return any(map(over.search, said)) and not any(map(is_open, said))
 
 
-def _is_shared(texts: list[str], knowledge: Knowledge) -> bool:
+def _is_shared(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
     """Return whether a person hands an answer on to others, and asks and misses nothing."""
-    whole = simplified("\n".join(texts).lower())
     pairs = small_idea("answered-pair", knowledge).finditer(whole)
     if sum(1 for _ in pairs) >= PAIRS and "?" not in texts[0]:
         return True
