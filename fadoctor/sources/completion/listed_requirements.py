@@ -54,25 +54,15 @@ def _of_packages(
         if isinstance(facts.get(name), Unknown):
             tabled = required(package, facts, matrix, markers.hold)
             distribution = _text(facts, f"{package}.distribution") or PACKAGES[package][0]
-            found = _with_declared(tabled, distribution, str(version.value), facts, matrix)
-            yield name, _with_told(found, told.get(distribution, {}))
+            declared = _declared(distribution, str(version.value), facts, matrix)
+            found = _with_others(tabled, declared, _SOURCE)
+            yield name, _with_others(found, told.get(distribution, {}), _TOLD)
 
 
-def _with_declared(
-    tabled: Fact, distribution: str, version: str, facts: Mapping[str, Fact], matrix: Matrix
-) -> Fact:
+def _with_others(tabled: Fact, others: Mapping[str, str], source: str) -> Fact:
     """Return what a table of releases says, with what others say of the same release."""
-    told = _declared(distribution, version, facts, matrix)
-    if not told:
-        return tabled
-    own = tabled.value if isinstance(tabled, Known) and isinstance(tabled.value, dict) else {}
-    return Known({**told, **own}, tabled.source if own else _SOURCE)
-
-
-def _with_told(tabled: Fact, told: Mapping[str, str]) -> Fact:
-    """Return what tables say, with what an installer says of the same release."""
     own = fact_mapping(tabled)
-    return Known({**told, **own}, tabled.source if own else _TOLD) if told else tabled
+    return Known({**others, **own}, tabled.source if own else source) if others else tabled
 
 
 def _declared(

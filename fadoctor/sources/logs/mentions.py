@@ -14,7 +14,7 @@ from fadoctor.sources.logs.image_tags import PYTHON, tagged
 from fadoctor.sources.logs.moved import moved
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
 from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
-from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of, is_wished
+from fadoctor.sources.pasted.names import NAME, NUMBERED, VERSION, distribution_of, is_wished
 from fadoctor.sources.targets.gpu_name import gpus_by_key
 from fadoctor.syntax.patterns import compiled
 
@@ -228,18 +228,11 @@ _HOME = compiled(
 _RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
 
 
-# a version, a number of a product, or one of the products that have none: my Strix Halo
-_NUMBERED = compiled(
-    r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier"
-    r"|\b(?:fury|nano|titan|orin|thor|xavier)\b"
-)
-
-
 def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield what single lines say is installed, is there, or ran."""
     models: dict[str, GpuModel] = {}
     for line in lines if len(lines) <= FEW else _worth_reading(lines, tables):
-        if not _NUMBERED.search(line.text):
+        if not NUMBERED.search(line.text):
             continue
         yield from _of_files(line)
         if exact := [*_you_have(line)] or [*_fixed_forms(line)]:

@@ -131,6 +131,12 @@ AMD_FAMILY = compiled(
 )
 """GPUs of AMD that no table has, by what only AMD calls its own. R5 5600X is a processor."""
 
+# a version, a number of a product, or one of the products that have none: my Strix Halo
+NUMBERED = compiled(
+    r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier"
+    r"|\b(?:fury|nano|titan|orin|thor|xavier)\b"
+)
+
 RYZEN_AI_MAX = compiled(
     r"(?i)(?<![\w./$:#=-])(?:(?P<before>[34][89]\d) (?:Ryzen )?AI ?Max\b"
     r"|(?:Ryzen )?AI[ -]?Max ?\+? ?(?:PRO )?(?P<number>[34][89]\d)(?!\w|[.,:%]\d))"
