@@ -6,9 +6,6 @@ import re
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
-
-from packaging.utils import parse_wheel_filename
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
@@ -21,6 +18,7 @@ from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
 from fadoctor.sources.manifests.formats.pyproject import KIND
+from fadoctor.sources.manifests.requirement_text import version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -116,13 +114,12 @@ class Routes:
         place, column = at
         name, _, url = wanted.partition(" @ ")
         project = self._project(file) if place.file == file[0].name else None
-        wheel = unquote(url.rpartition("/")[2])
-        if project is None or not wheel.endswith(".whl"):
+        version = version_of_url(url).partition("+")[0]
+        if project is None or not version:
             return None
         line: str | None = lines[place.line - 1]
         if not _BARE.match(lines[place.line - 1], column - 1):
-            public = f"{name}=={parse_wheel_filename(wheel)[1].public}"
-            line = changed_line(lines[place.line - 1], column, name, public, KIND)
+            line = changed_line(lines[place.line - 1], column, name, name + version, KIND)
         return line if line and take_file(project[0], lines, normalise_name(name), url) else None
 
     def _of_same_cuda(self, sources: TorchSources, name: str, version: str) -> str:

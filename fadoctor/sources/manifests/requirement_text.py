@@ -90,12 +90,10 @@ def read_address(text: str, place: Place) -> Requirement | None:
     address, _, marker = text.partition(" ;")
     address = address.strip()
     url = _of_address(address)
-    file = file_of(url)
     egg = _EGG.search(address)
-    found = _WHEEL.fullmatch(file) or _ARCHIVE.fullmatch(file)
-    if found is None and egg is None:
+    name = name_of_url(url) or (egg[1] if egg else "")
+    if not name:
         return None
-    name = found["name"] if found else egg[1] if egg else ""
     return Requirement(
         normalise_name(name), place, version_of_url(url), url=url, marker=marker.strip()
     )
@@ -113,5 +111,15 @@ def file_of(url: str) -> str:
 
 def version_of_url(url: str) -> str:
     """Return ``==2.8.3`` for the address of a wheel or source archive, "" where it has none."""
-    found = _WHEEL.fullmatch(file_of(url)) or _ARCHIVE.fullmatch(file_of(url)) if url else None
+    found = _file(url)
     return f"=={found['version']}" if found else ""
+
+
+def name_of_url(url: str) -> str:
+    """Return ``flash_attn`` for the address of a wheel or source archive, "" where it has none."""
+    found = _file(url)
+    return found["name"] if found else ""
+
+
+def _file(url: str) -> re.Match[str] | None:
+    return _WHEEL.fullmatch(file_of(url)) or _ARCHIVE.fullmatch(file_of(url)) if url else None

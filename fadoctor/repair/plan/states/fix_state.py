@@ -25,6 +25,7 @@ from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.plan.choices.wheel_facts import text_of, wanted_of
 from fadoctor.repair.plan.states.compiled import AFTER, without_variables
 from fadoctor.repair.plan.states.requirements import requirements_of, violations
+from fadoctor.sources.manifests.requirement_text import name_of_url, version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -38,11 +39,7 @@ _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,99})(?:\[[^\]]{0,99}\])?"
     r"(?: ?@ ?(?P<url>https://\S{1,500})|(?P<specifier>[<>=!~ ][^@]{0,299})?)"
 )
-# https://.../flash_attn-2.8.3%2Bcu12torch2.9cxx11abiTRUE-cp312-cp312-linux_x86_64.whl
-_WHEEL = re.compile(
-    r"https://[^\s?#]{1,400}/(?P<name>[A-Za-z0-9][A-Za-z0-9._]{0,99})-(?P<version>\d[^-/\s]{0,99})"
-    r"-[^/\s]{1,200}\.whl"
-)
+_WHEEL = ".whl"
 _COMMANDS = (StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SET, StepKind.UNSET)
 _FOLLOWING = 3
 """How far what is required by what is required follows."""
@@ -123,8 +120,8 @@ class FixState:
                 return environment, problem
         else:
             choice = self._release(environment, package, specifier, step.index)
-        if choice is None and (wheel := _WHEEL.fullmatch(match["url"] or "")):
-            specifier = f"=={wheel['version'].partition('%2B')[0].partition('+')[0]}"
+        if choice is None and (match["url"] or "").endswith(_WHEEL):
+            specifier = version_of_url(match["url"]).partition("+")[0]
         choice = choice or _nothing_known(name, specifier)
         environment = _nvidia(environment, name, choice.version)
         environment = self.session.post.apply(environment, choice)
@@ -195,8 +192,8 @@ class FixState:
 
 def _named(requirement: str) -> str:
     """Return a requirement with the name of the file that is given by its address alone."""
-    wheel = _WHEEL.fullmatch(requirement)
-    return f"{wheel['name']} @ {requirement}" if wheel else requirement
+    is_file = requirement.startswith("https://") and requirement.endswith(_WHEEL)
+    return f"{name_of_url(requirement)} @ {requirement}" if is_file else requirement
 
 
 def _nothing_known(name: str, specifier: str) -> Choice:
