@@ -181,8 +181,7 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
             and not wrong_with(package, newest)
         )
         bound = next(good, "")
-        months = ReleaseMonths(matrix)
-        asked = timely_bound(resolver, package, bound, taken, months) if bound else ""
+        asked = bound and timely_bound(resolver, package, bound, taken, ReleaseMonths(matrix))
         newest = newest_within(resolver, package, asked) if asked != bound else ""
         is_good = bool(newest) and not wrong_with(package, newest)
         yield _Open(package, found, bound, asked if is_good else bound)

@@ -142,7 +142,7 @@ class Releases:
 
         The column is read from the files for Linux on x86-64; a Mac's load none.
         """
-        if platform != "linux_x86_64":
+        if platform != _MOST_BUILT:
             return ""
         keys = {"version": Known(version_part(version, "base") or version, "asked")}
         cell = self.matrix.find(f"{package}-releases", keys).cell("cuda")

@@ -10,6 +10,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.packages import FRAMEWORKS, PACKAGES, package_of
+from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.targets.incompatible_pairs import TABLE, pairs_of
 from fadoctor.sources.targets.unmet_requirements import NAMED
 
@@ -36,7 +37,7 @@ class Violation(msgspec.Struct, frozen=True):
     @property
     def is_exact(self) -> bool:
         """Return whether one release alone is taken: of another one nothing is promised."""
-        return self.specifier.startswith("==") and not set(self.specifier) & set("*,")
+        return bool(exact_version(self.specifier))
 
     @property
     def text(self) -> str:
