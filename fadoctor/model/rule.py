@@ -237,7 +237,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     keys: dict[str, str]
     """Key column -> how it matches: word, release or range."""
     columns: dict[str, str]
-    """Other column -> type: text, list, version, integer, boolean or rule."""
+    """Other column -> type: text, list, pattern, version, integer, boolean or rule."""
     references: tuple[Reference, ...]
     verified: str
     rows: tuple[dict[str, Cell], ...]
@@ -250,6 +250,9 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     file: str = ""
     places: tuple[str, ...] = ()
     """``file:line`` of each row, for messages about conflicts."""
+    needs: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {}
+    """Column of patterns -> for each row, and each alternative of its pattern, the words of which a
+    match holds one; no words where that cannot be told. Compiled."""
 
 
 class Knowledge(msgspec.Struct, frozen=True, dict=True):

@@ -66,7 +66,7 @@ def _rule_schema() -> dict[str, Any]:
 def _table_schema() -> dict[str, Any]:
     """Return the schema of a table's file: without what the compiler adds."""
     schema = _schema(Table)
-    for name in ("file", "places"):
+    for name in ("file", "places", "needs"):
         schema["$defs"]["Table"]["properties"].pop(name)
     return schema
 

@@ -15,7 +15,12 @@ from fadoctor.knowledge.matrix.check_condition import (
     check_path,
     check_template,
 )
-from fadoctor.knowledge.matrix.check_symptoms import check_listed, check_regex, check_symptoms
+from fadoctor.knowledge.matrix.check_symptoms import (
+    check_listed,
+    check_regex,
+    check_symptoms,
+    is_regex,
+)
 from fadoctor.knowledge.matrix.versions import parse_range, parse_version
 from fadoctor.model.catalogue import OPTIONAL_EXTENSION, build_catalogue
 from fadoctor.model.finding import Severity
@@ -39,7 +44,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+){1,5}")
 _KEY_KINDS = ("word", "release", "range")
-_COLUMN_KINDS = ("text", "list", "version", "integer", "boolean", "mapping", "rule")
+_COLUMN_KINDS = ("text", "list", "pattern", "version", "integer", "boolean", "mapping", "rule")
 _VERIFIED = ("source-read", "reproduced", "reported")
 _ROW_EXTRAS = ("verified", "references", "note")
 _REFERENCE_TYPES = ("ADVISORY", "REPORT", "FIX", "EVIDENCE", "PACKAGE", "WEB")
@@ -297,6 +302,7 @@ def _cell_problem(cell: Any, kind: str, names: RuleNames) -> str | None:
     fits = {
         "text": isinstance(cell, str),
         "list": isinstance(cell, (str, tuple, list)),
+        "pattern": kind == "pattern" and isinstance(cell, str) and is_regex(cell),
         "version": isinstance(cell, str) and parse_version(cell) is not None,
         "integer": isinstance(cell, int) and not isinstance(cell, bool),
         "boolean": isinstance(cell, bool),

@@ -108,6 +108,15 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
             yield (*place, "message"), f"the pattern has no group {name} that takes part always"
 
 
+def is_regex(pattern: str) -> bool:
+    """Return whether a pattern is a regular expression."""
+    try:
+        PARSER.parse(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
 def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
     """Yield why a pattern is not allowed: not compiling, unbounded, nested or too many ways."""
     try:

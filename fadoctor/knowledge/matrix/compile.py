@@ -20,7 +20,7 @@ from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import PLACES, spell_out, words_in, words_of
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
-from fadoctor.knowledge.matrix.needed_words import needed_words
+from fadoctor.knowledge.matrix.needed_words import needed_by_alternatives, needed_words
 from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
@@ -153,7 +153,16 @@ def _table(document: Document, name: str, folder: str) -> Table:
         raw["rows"] = [filled(row, otherwise or {}) for row in rows]
     places = [f"{folder}/{name}:{document.line(('rows', index))}" for index in range(count)]
     table: Table = _convert(document, {**raw, "file": name, "places": places}, Table)
-    return table
+    return msgspec.structs.replace(table, needs=_needs_of_columns(table))
+
+
+def _needs_of_columns(table: Table) -> dict[str, tuple[tuple[tuple[str, ...], ...], ...]]:
+    """Return for each column of patterns what the patterns of its rows need."""
+    return {
+        name: tuple(needed_by_alternatives(str(row.get(name) or "")) for row in table.rows)
+        for name, kind in table.columns.items()
+        if kind == "pattern"
+    }
 
 
 def _width(symptom: dict[str, Any]) -> int:
@@ -278,8 +287,9 @@ def _knowledge(
 def _on_top(base: Table, table: Table) -> Table:
     """Return a table with a user's rows; where they contradict it, `_conflicts` says so."""
     rows = tuple(filled(row, base.otherwise) for row in table.rows)
+    needs = {name: (*base.needs.get(name, ()), *each) for name, each in table.needs.items()}
     return msgspec.structs.replace(
-        base, rows=(*base.rows, *rows), places=(*base.places, *table.places)
+        base, rows=(*base.rows, *rows), places=(*base.places, *table.places), needs=needs
     )
 
 

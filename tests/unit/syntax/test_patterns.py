@@ -12,7 +12,7 @@ import fadoctor.judging.explain
 import fadoctor.sources.pasted
 from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.patterns import alternatives, compiled
 
 
 def modules() -> list[str]:
@@ -59,3 +59,17 @@ def test_symptoms_see_names_beside_other_scripts() -> None:
     found = [match.rule_id for match in matcher.match(text)]
     assert found
     assert found == [match.rule_id for match in matcher.match(spaced)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "parts"),
+    [
+        ("a|b(?:c|d)|e", ("a", "b(?:c|d)", "e")),
+        (r"a\|b|[|]|[]|]c|[^]|]|[\]|]d", (r"a\|b", "[|]", "[]|]c", "[^]|]", r"[\]|]d")),
+        (r"(?P<one>a)\1|b", (r"(?P<one>a)\1|b",)),
+        ("a|", ("a", "")),
+        ("", ("",)),
+    ],
+)
+def test_alternatives_of_a_pattern(pattern: str, parts: tuple[str, ...]) -> None:
+    assert alternatives(pattern) == parts

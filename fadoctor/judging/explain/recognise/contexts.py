@@ -59,4 +59,4 @@ def _names_another(text: str, told: tuple[str, ...], kind: str, ideas: Ideas) ->
         if ideas.kind(each) == kind:
             text = ideas.small(each).sub(" ", text)
     others = (each for each in ideas.of_kind(kind) if each not in told)
-    return any(ideas.small(each).search(text) for each in others)
+    return any(ideas.stands(each, text) for each in others)

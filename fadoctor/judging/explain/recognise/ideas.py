@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.rule import kept_with
-from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.patterns import alternatives, compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.model.rule import Cell, Knowledge
 
 WORDS = "told-words"
@@ -36,9 +38,13 @@ class Ideas:
 
     def __init__(self, knowledge: Knowledge) -> None:
         """Read the table."""
-        rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
+        table = knowledge.tables.get(WORDS)
+        rows = table.rows if table is not None else ()
+        needs = table.needs.get("pattern", ()) if table is not None else ()
+        names = [as_words(row["name"]) for row in rows]
         self._words = {as_words(row["name"]): as_words(row["pattern"]) for row in rows}
         self._kinds = {as_words(row["name"]): as_words(row.get("names")) for row in rows}
+        self._needs: dict[str, tuple[tuple[str, ...], ...]] = dict(zip(names, needs, strict=False))
         self._small: dict[str, re.Pattern[str]] = {}
 
     def kind(self, idea: str) -> str:
@@ -50,6 +56,37 @@ class Ideas:
         """Return the ideas that name one kind of context."""
         return tuple(name for name, named in self._kinds.items() if named == kind)
 
+    def may_stand(self, idea: str, text: str) -> bool:
+        """Return whether a text, as `plain` makes them, has the words that `idea` needs.
+
+        Most ideas stand in no text: it is told without their patterns, which cost far more.
+        """
+        return any(next(self._alternatives(each, text), None) is not None for each in _names(idea))
+
+    def stands(self, idea: str, text: str) -> bool:
+        """Return whether `idea`, or one of `idea|another`, stands in a text as `plain` makes them.
+
+        Of a pattern only those alternatives are compiled whose words the text has.
+        """
+        return any(
+            _small(each).search(text) is not None
+            for name in _names(idea)
+            for each in self._alternatives(name, text)
+        )
+
+    def _alternatives(self, name: str, text: str) -> Iterator[str]:
+        """Yield the alternatives of one idea's pattern whose words a text has."""
+        needs = self._needs.get(name)
+        if needs is None:
+            yield simplified(self._words.get(name, NOWHERE))
+            return
+        at_hand = [
+            at for at, words in enumerate(needs) if not words or any(each in text for each in words)
+        ]
+        if at_hand:
+            patterns = alternatives(simplified(self._words[name]))
+            yield from (patterns[at] for at in at_hand)
+
     def small(self, idea: str) -> re.Pattern[str]:
         """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them.
 
@@ -57,14 +94,18 @@ class Ideas:
         """
         found = self._small.get(idea)
         if found is None:
-            names = filter(None, idea.replace(BETWEEN, "|").split("|"))
-            words = (simplified(self._words.get(each, NOWHERE)) for each in names)
+            words = (simplified(self._words.get(each, NOWHERE)) for each in _names(idea))
             found = self._small[idea] = _small("|".join(words))
         return found
 
     def as_written(self, idea: str) -> re.Pattern[str]:
         """Return the pattern of one idea for any text."""
         return compiled(_names_end(self._words.get(idea, NOWHERE)), re.IGNORECASE)
+
+
+def _names(idea: str) -> list[str]:
+    """Return the ideas of `idea|another`, and of a contrast."""
+    return list(filter(None, idea.replace(BETWEEN, "|").split("|")))
 
 
 def ideas_of(knowledge: Knowledge) -> Ideas:

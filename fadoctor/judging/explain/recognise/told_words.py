@@ -141,10 +141,10 @@ class _Text:
     ) -> None:
         kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
         self._lines, self._reported = kept, reported
-        self._pattern = ideas_of(knowledge).small
+        self._ideas = ideas_of(knowledge)
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
         # If it is not supported yet, is there another way? Nothing fails there.
-        self._supposed = self._pattern(CONDITION)
+        self._supposed = self._ideas.small(CONDITION)
         self.whole = self._supposed.sub(" ", plain(whole))
         self._held: dict[str, bool] = {}
         self._sentences: dict[bool, tuple[tuple[Line, str], ...]] = {}
@@ -153,16 +153,22 @@ class _Text:
     def holds(self, idea: str) -> bool:
         """Return whether an idea stands anywhere."""
         if idea not in self._held:
-            self._held[idea] = self._pattern(idea).search(self.whole) is not None
+            self._held[idea] = self._ideas.stands(idea, self.whole)
         return self._held[idea]
+
+    def _may_hold(self, idea: str) -> bool:
+        """Return whether an idea may stand anywhere, by the words that it needs."""
+        if idea not in self._held and not self._ideas.may_stand(idea, self.whole):
+            self._held[idea] = False
+        return self._held.get(idea, True)
 
     def sentence_with(self, ideas: tuple[str, ...], *, others: bool) -> Line | None:
         """Return the line whose sentence holds all of some ideas; `others` as in `_sentences`."""
-        # Most ideas stand in no text: what is known to be missing saves compiling the others.
-        if not all(self._held.get(each, True) for each in ideas) or not all(map(self.holds, ideas)):
+        # What is known to be missing saves compiling the others.
+        if not all(map(self._may_hold, ideas)) or not all(map(self.holds, ideas)):
             return None
         if BETWEEN in ideas[0]:
-            return worse_line(self._lines, ideas[0], self._pattern)
+            return worse_line(self._lines, ideas[0], self._ideas.small)
         common = frozenset.intersection(
             *(self._sentences_with(each, others=others) for each in ideas)
         )
@@ -172,7 +178,7 @@ class _Text:
         """Return what the named groups of ideas hold in a line, in the case of the line."""
         text = simplified(line.text.lower())
         said = line.text if len(text) == len(line.text) else text
-        found = [match for idea in ideas if (match := self._pattern(idea).search(text))]
+        found = [match for idea in ideas if (match := self._ideas.small(idea).search(text))]
         return {
             name: said[slice(*match.span(name))]
             for match in found
@@ -184,12 +190,14 @@ class _Text:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
             read = ((line, self._supposed.sub(" ", plain(text))) for line, text in found)
-            would = self._pattern(OTHERWISE)
-            self._sentences[others] = tuple(each for each in read if not would.search(each[1]))
+            self._sentences[others] = tuple(
+                each for each in read if not self._ideas.stands(OTHERWISE, each[1])
+            )
         if (idea, others) not in self._places:
-            pattern = self._pattern(idea)
             self._places[idea, others] = frozenset(
-                at for at, (_, text) in enumerate(self._sentences[others]) if pattern.search(text)
+                at
+                for at, (_, text) in enumerate(self._sentences[others])
+                if self._ideas.stands(idea, text)
             )
         return self._places[idea, others]
 

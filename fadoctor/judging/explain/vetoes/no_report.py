@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.explain.recognise.ideas import small_idea
+from fadoctor.judging.explain.recognise.ideas import ideas_of, small_idea
 from fadoctor.judging.explain.recognise.told_words import is_printed
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.finding import Confidence, Severity
@@ -169,17 +169,19 @@ def _is_list(texts: list[str]) -> bool:
 
 def _is_change(whole: str, knowledge: Knowledge) -> bool:
     """Return whether a text proposes a change, and nobody speaks of a machine of their own."""
-    if not small_idea("change-form", knowledge).search(whole):
+    ideas = ideas_of(knowledge)
+    if not ideas.stands("change-form", whole):
         return False
-    return not any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON)
+    return not any(ideas.stands(name, whole) for name in _OF_A_PERSON)
 
 
 def _is_unmet(whole: str, knowledge: Knowledge) -> bool:
     """Return whether a text is about a failure that its author has not met, or asks to buy."""
-    if small_idea("failure-of-others", knowledge).search(whole):
+    ideas = ideas_of(knowledge)
+    if ideas.stands("failure-of-others", whole):
         return True
     asks = "?" in whole or "\uff1f" in whole
-    return asks and small_idea("before-a-purchase", knowledge).search(whole) is not None
+    return asks and ideas.stands("before-a-purchase", whole)
 
 
 def _is_guide(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
@@ -189,9 +191,10 @@ def _is_guide(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
     """
     if sum(_LINKED.search(text) is not None for text in texts) >= LINKS:
         return True
-    if any(small_idea(name, knowledge).search(whole) for name in _OF_A_PERSON):
+    ideas = ideas_of(knowledge)
+    if any(ideas.stands(name, whole) for name in _OF_A_PERSON):
         return False
-    if any(small_idea(name, knowledge).search(whole) for name in ("guide-table", "guide-said")):
+    if any(ideas.stands(name, whole) for name in ("guide-table", "guide-said")):
         return True
     condition, remedy, title = (
         small_idea(f"guide-{name}", knowledge) for name in ("condition", "remedy", "title")
@@ -209,7 +212,7 @@ def _is_settled(texts: list[str], knowledge: Knowledge) -> bool:
 
     Commands at its end are those that solved it.
     """
-    if small_idea("settled-title", knowledge).search(simplified(texts[0].lower())):
+    if ideas_of(knowledge).stands("settled-title", simplified(texts[0].lower())):
         return True
     over, not_yet, limit = (
         small_idea(name, knowledge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.knowledge.matrix.needed_words import MOST, needed_words
+from fadoctor.knowledge.matrix.needed_words import MOST, needed_by_alternatives, needed_words
 
 KNOWN = [
     ("undefined symbol: _ZN", ("undefined",)),
@@ -37,3 +37,18 @@ def test_a_choice_of_many_words_is_none() -> None:
     many = [f"{chr(97 + number)}xyz" for number in range(MOST + 1)]
     assert needed_words("|".join(many)) == ()
     assert needed_words("|".join(many[:-1])) == tuple(many[:-1])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("no gpu|cpu", (("no gpu",), ("cpu",))),
+        (r"(?:显卡|gpu) ?坏了|\d{3}", (("坏了",), ())),
+        ("顯卡", (("显卡",),)),
+        (r"(?:don.t|cannot) (?:see|find)", (("cannot", "don"),)),
+    ],
+)
+def test_words_of_alternatives_are_of_any_script(
+    pattern: str, words: tuple[tuple[str, ...], ...]
+) -> None:
+    assert needed_by_alternatives(pattern) == words
