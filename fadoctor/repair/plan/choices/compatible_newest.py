@@ -80,6 +80,15 @@ class Company:
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
 
+    def nearest(self, distribution: str) -> Choice | None:
+        """Return the newest release that all take and that is no older than the installed one.
+
+        The newest of the earlier ones where no such release fits.
+        """
+        here = named_or_installed(self.problem.environment).get(distribution, "")
+        later = self.newest(distribution, f">={here.partition('+')[0]}") if here else None
+        return later or self.newest(distribution)
+
     def newest_of_each_major(self, distribution: str, specifier: str = "") -> list[Choice]:
         """Return the newest release that all take of the major version that is here, and of all."""
         found = self._fitting(distribution, specifier)
@@ -141,7 +150,13 @@ class Company:
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
         moving = {*MOVE_ALONG.get(distribution, ())} - self._followed
         stays = {name: version for name, version in there.items() if name not in moving}
-        taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
+        pairs = self.problem.session.pairs
+        taken = [
+            each
+            for each in fitting
+            if bounds.take(distribution, each.version, stays)
+            and pairs.take(distribution, each.version, there)
+        ]
         months = self.problem.session.months
         askers = [(asker, version) for asker, version, _ in asking]
         beside = months.newest_of(self._in_use(distribution, there)) if not askers else ()

@@ -359,15 +359,15 @@ def _one(choice: Choice | None) -> tuple[Choice, ...]:
 
 
 def _moved_along(company: Company, each: Violation) -> Choice | None:
-    """Return what a package that nobody decides about moves to, no older than it is.
+    """Return what a package that nobody decides about moves to: no older than it is, if that fits.
 
-    Where its later releases are known, one of these, or none: what no table accepts is broken.
+    Where its later releases are known, one of these, or an earlier one: else it is broken.
     """
     helpers = company.problem.session.candidates.helpers
     here = named_or_installed(company.environment).get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
-        return company.newest(each.distribution, f">={here.partition('+')[0]}")
+        return company.nearest(each.distribution)
     if any(asker == each.distribution for asker, _ in company.problem.broken_before):
         return None  # the installed release is among those that the bound admits, and it is broken
     if here and helpers.refuses(each.distribution, here.partition("+")[0], each.needs, each.found):
