@@ -71,8 +71,8 @@ def aftermath(
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
     helpers = problem.session.candidates.helpers
+    company = Company(problem, environment, requirements, followers, careful=careful)
     for package, wished in _asked_along(problem, state, environment):
-        company = Company(problem, environment, requirements, followers, careful=careful)
         name = distribution_of(package)
         choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
         if choice is not None:
@@ -81,7 +81,6 @@ def aftermath(
         elif package in problem.wishes.frameworks:
             broken.append(Violation(_ASKER, name, wished, ""))
     for each in violations(environment, requirements):
-        company = Company(problem, environment, requirements, followers, careful=careful)
         coming = _follower(state, company, each)
         for choice in coming:
             found.setdefault(choice.package, bool(each.found) or choice.kind is ChoiceKind.FOLLOW)
@@ -91,7 +90,6 @@ def aftermath(
     coming_along = _undeclared(problem, state, environment, followers)
     followers |= coming_along
     found |= dict.fromkeys(coming_along, False)
-    company = Company(problem, environment, requirements, followers, careful=careful)
     there = named_or_installed(environment)
     refused, free = _refused(company, state, followers)
     broken += refused
