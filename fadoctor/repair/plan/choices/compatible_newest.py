@@ -248,8 +248,7 @@ class Company:
             if name not in open_ and (told := helpers.declared(name, there[name])):
                 found[name] = {**told, **found.get(name, {})}
         for name in changed:
-            if needs := found.get(name):
-                found |= self._pinned_by(needs, there, platform)
+            found |= self._pinned_by(found.get(name, {}), there, platform)
         return found
 
     def _pinned_by(
