@@ -62,7 +62,9 @@ class Choice(msgspec.Struct, frozen=True):
     @property
     def distribution(self) -> str:
         """The distribution that it installs or removes: by its requirement, or the usual one."""
-        names = PACKAGES.get(self.package, ())
+        names = PACKAGES.get(self.package)
+        if names is None:
+            return self.package
         if len(names) == 1:
             return names[0]
         others = (name for name in names[1:] if self.requirement.startswith(f"{name}=="))

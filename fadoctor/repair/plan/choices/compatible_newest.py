@@ -50,6 +50,8 @@ class Company:
         self.careful = careful
         self.moving: frozenset[str] = frozenset()
         """Distributions that will be others: what they take now is not asked."""
+        self._asked: dict[tuple[tuple[str, str], ...], Requirements] = {}
+        """What all require, by what follows: more does while one company is asked."""
 
     def while_moving(self, names: Collection[str], more: Mapping[str, Choice]) -> Company:
         """Return the company while some of it move, with more that comes along."""
@@ -79,6 +81,15 @@ class Company:
         good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
+
+    def nearest(self, distribution: str) -> Choice | None:
+        """Return the newest release that all take and that is no older than the installed one.
+
+        The newest of the earlier ones where no such release fits.
+        """
+        here = named_or_installed(self.problem.environment).get(distribution, "")
+        later = self.newest(distribution, f">={here.partition('+')[0]}") if here else None
+        return later or self.newest(distribution)
 
     def newest_of_each_major(self, distribution: str, specifier: str = "") -> list[Choice]:
         """Return the newest release that all take of the major version that is here, and of all."""
@@ -141,7 +152,13 @@ class Company:
         fitting = helpers.fitting(distribution, self.environment, [*asked, specifier], there)
         moving = {*MOVE_ALONG.get(distribution, ())} - self._followed
         stays = {name: version for name, version in there.items() if name not in moving}
-        taken = [each for each in fitting if bounds.take(distribution, each.version, stays)]
+        pairs = self.problem.session.pairs
+        taken = [
+            each
+            for each in fitting
+            if bounds.take(distribution, each.version, stays)
+            and pairs.take(distribution, each.version, there)
+        ]
         months = self.problem.session.months
         askers = [(asker, version) for asker, version, _ in asking]
         beside = months.newest_of(self._in_use(distribution, there)) if not askers else ()
@@ -158,7 +175,8 @@ class Company:
         listed = fact_mapping(before.fact("packages.installed")) or fact_mapping(before.fact(NAMED))
         if distribution not in listed:
             return ()
-        stays = {name: v for name, v in listed.items() if name not in self._moved}
+        moved = self._moved
+        stays = {name: v for name, v in listed.items() if name not in moved}
         return [(name, v) for name, v in {**stays, **there}.items() if name != distribution]
 
     def _nearest_first(self, distribution: str, releases: list[Choice]) -> list[Choice]:
@@ -208,26 +226,36 @@ class Company:
 
         Of a release that comes only the tables say it; that of the release that goes is nothing.
         """
-        helpers = self.problem.session.candidates.helpers
+        asked = tuple((each.requirement, each.version) for each in self.followers.values())
+        if asked not in self._asked:
+            self._asked[asked] = self._required(there)
+        return self._asked[asked]
+
+    def _required(self, there: Mapping[str, str]) -> Requirements:
+        """Return what `_needs` keeps."""
+        helpers, platform = self.problem.session.candidates.helpers, self.problem.platform
         before = fact_mapping(self.problem.environment.fact("packages.installed"))
+        followed = self._followed
         found = {name: needs for name, needs in self.requirements.items() if name in there}
         changed = [name for name, version in there.items() if version != before.get(name)]
         for name in changed:
-            if needs := helpers.needs(name, there[name], self.problem.platform):
+            if needs := helpers.needs(name, there[name], platform):
                 found[name] = needs
-            elif name in self._followed:
+            elif name in followed:
                 found.pop(name, None)
         open_ = {each.distribution for each in self.followers.values() if not is_told(each)}
         for name in changed:
             if name not in open_ and (told := helpers.declared(name, there[name])):
                 found[name] = {**told, **found.get(name, {})}
         for name in changed:
-            found |= self._pinned_by(found.get(name, {}), there)
+            found |= self._pinned_by(found.get(name, {}), there, platform)
         return found
 
-    def _pinned_by(self, needs: Mapping[str, str], there: Mapping[str, str]) -> Requirements:
+    def _pinned_by(
+        self, needs: Mapping[str, str], there: Mapping[str, str], platform: str
+    ) -> Requirements:
         """Return what the releases require that a release pins, and that come with it."""
-        helpers, platform = self.problem.session.candidates.helpers, self.problem.platform
+        helpers = self.problem.session.candidates.helpers
         pins = {name: s[2:] for name, s in needs.items() if s.startswith("==") and "," not in s}
         coming = {name: v for name, v in pins.items() if there.get(name) != v}
         return {

@@ -24,12 +24,16 @@ from fadoctor.model.packages import (
     TORCH,
     TRANSFORMERS,
     TRITON,
-    package_of,
 )
 from fadoctor.repair.plan.choices.build import build_choices
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of, keep, remove
-from fadoctor.repair.plan.choices.compatible_newest import Company
-from fadoctor.repair.plan.choices.offers import at_its_end, bounded
+from fadoctor.repair.plan.choices.offered import (
+    asked_otherwise,
+    each_once,
+    exactly_offered,
+    newest_of,
+)
+from fadoctor.repair.plan.choices.offers import bounded
 from fadoctor.repair.plan.choices.other_index import is_of_other_index
 from fadoctor.repair.plan.choices.released import accepts, is_there
 from fadoctor.repair.plan.choices.releases import drawn_in
@@ -109,6 +113,8 @@ def domain(
         for choice in _others(problem, package, environment)
         if choice.kind is ChoiceKind.REMOVE or all(accepts(pin, choice.version) for pin in pins)
     ]
+    if not others and is_new and package in problem.offers:
+        others = asked_otherwise(package, pins)
     meant = _meant(pins_of_files(problem.environment, package), others)
     others = meant or others
     must_go = bool(meant) or (is_new and bool(pins) and package in PLANNED)
@@ -264,10 +270,10 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
     if package == TORCH:
         found = [_with_requirements(choice, problem.environment) for choice in found]
     offers = () if package in PLANNED else problem.offers.get(package, ())
-    found += [each for offer in offers for each in _exactly(problem, offer, environment)]
+    found += [each for offer in offers for each in exactly_offered(problem, offer, environment)]
     if package in REMOVABLE and there:
         found.append(remove(package))
-    return found
+    return each_once(found)
 
 
 def _same_release_first(found: list[Choice], problem: Problem) -> list[Choice]:
@@ -283,7 +289,7 @@ def _same_release_first(found: list[Choice], problem: Problem) -> list[Choice]:
 def _of_the_hub(problem: Problem, package: str, environment: Environment) -> list[Choice]:
     """Return the releases of kernels, or of transformers, by which kernels of the Hub are had."""
     if package == HUGGINGFACE_HUB:
-        return _newest(problem, HUGGINGFACE_HUB, environment)
+        return newest_of(problem, HUGGINGFACE_HUB, environment)
     if package == KERNELS:
         return _kernels(problem, environment)
     found = transformers_for_hub(problem.session, environment, problem.wishes.asked)
@@ -319,13 +325,6 @@ def _ranges_of_pinned(problem: Problem, needs: str) -> Iterator[str]:
                 yield bounded(matrix, name, choice.version, needs, requires[needs])
 
 
-def _newest(problem: Problem, name: str, environment: Environment) -> list[Choice]:
-    """Return the newest release of a distribution that all take, if there is one."""
-    company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
-    newest = company.newest(name, problem.wishes.pinned.get(package_of(name, name), ""))
-    return [newest] if newest is not None else []
-
-
 def _kernels(problem: Problem, environment: Environment) -> list[Choice]:
     """Return the releases of kernels by which attention comes from the Hub.
 
@@ -335,32 +334,7 @@ def _kernels(problem: Problem, environment: Environment) -> list[Choice]:
     is_of_hub = any(backend in HUB.values() for _, backend in problem.wishes.cells)
     if found or is_of_hub or KERNELS not in problem.wishes.asked:
         return found
-    return _newest(problem, KERNELS, environment)
-
-
-def _exactly(problem: Problem, offer: Choice, environment: Environment) -> list[Choice]:
-    """Return a range as the newest releases of it that all take, where its releases are known.
-
-    An installer takes the newest that the metadata allow, which nobody has judged. Of the major
-    version that is here there may be one, too. Where who asks for it moves, one that all take then.
-    """
-    company = Company(problem, environment, problem.requirements(environment), {}, careful=True)
-    asked = offer.requirement.removeprefix(offer.distribution)
-    helpers = problem.session.candidates.helpers
-    is_exact = asked.startswith("==") and not helpers.is_elsewhere(offer, environment)
-    found = [] if is_exact else company.newest_of_each_major(offer.distribution, asked)
-    here = fact_text(environment.fact(f"{offer.package}.version"), "")
-    if not found:
-        is_known = helpers.has(offer.distribution, asked)
-        there = fact_mapping(environment.fact("packages.installed"))
-        asked_no_more = None if is_exact else company.newest(offer.distribution)
-        last = offer if is_known else at_its_end(offer, there.get(offer.distribution, ""))
-        if asked_no_more is not None and is_known:
-            return [asked_no_more]  # somebody who is there refuses all that the offer admits
-        return [last] if asked_no_more is None else [asked_no_more, last]
-    if here == found[0].version:
-        return [offer]
-    return [msgspec.structs.replace(each, index=offer.index) for each in found]
+    return newest_of(problem, KERNELS, environment)
 
 
 def _is_same(choice: Choice, environment: Environment) -> bool:

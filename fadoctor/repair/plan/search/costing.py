@@ -53,6 +53,9 @@ class PartialState(msgspec.Struct, frozen=True):
     failing: tuple[Judgement, ...] = ()
     """Those of `telling` that are held against it: few of many."""
     bound: Cost = Cost()
+    """What it costs at least, by what is decided."""
+    ahead: Cost = Cost()
+    """What all that follows from it costs at least."""
 
 
 class Costs:

@@ -32,6 +32,7 @@ from fadoctor.repair.plan.choices.far_back import oldest_torch
 from fadoctor.repair.plan.choices.indexes import CPU
 from fadoctor.repair.plan.choices.name_bounds import NameBounds
 from fadoctor.repair.plan.choices.offers import offers_of
+from fadoctor.repair.plan.choices.pair_bounds import PairBounds
 from fadoctor.repair.plan.choices.release_months import ReleaseMonths
 from fadoctor.repair.plan.choices.released import is_there
 from fadoctor.repair.plan.choices.ruled_out import RuledOut
@@ -81,6 +82,7 @@ class Session:
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
         self.bounds = NameBounds(self.matrix)
+        self.pairs = PairBounds(self.matrix)
         self.months = ReleaseMonths(self.matrix)
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)

@@ -10,9 +10,10 @@ import msgspec
 
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import TORCH, package_of
+from fadoctor.model.packages import FRAMEWORKS, TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
+from fadoctor.repair.plan.search.ahead import Ahead
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs, PartialState
 from fadoctor.repair.plan.search.last_ranges import exactly
@@ -90,6 +91,7 @@ class _Search:
         instead = problem.wishes.instead
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
         self.costs = Costs(problem, telling)
+        self.ahead = Ahead(problem, self.costs, must_meet=must_meet)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter
@@ -216,11 +218,13 @@ class _Search:
         node = PartialState(
             state, environment, telling, outlooks, before.quarrels + quarrels, failing
         )
-        return msgspec.structs.replace(node, bound=self.costs.of(node))
+        bound = self.costs.of(node)
+        ahead = self.ahead.of(bound, state, environment)
+        return msgspec.structs.replace(node, bound=bound, ahead=ahead)
 
     def _descend(self, node: PartialState) -> None:
         """Decide the next package: as it is where that does no harm, then the most promising."""
-        if not self._can_win(node.bound) or (self.gives_up and self.nodes >= self.limit):
+        if not self._can_win(node.ahead) or (self.gives_up and self.nodes >= self.limit):
             return
         depth = len(node.state)
         if depth == self.depth:
@@ -246,12 +250,9 @@ class _Search:
 
     def _promise(self, node: PartialState) -> Cost:
         """Return what a state is likely to cost: what refuses its choices has to follow."""
-        frameworks, others = self.strain.of(node.state)
-        bound = node.bound
-        if not (frameworks or others):
-            return bound
-        errors, changed = bound.errors + frameworks, bound.changed + others
-        return msgspec.structs.replace(bound, errors=errors, changed=changed)
+        _, others = self.strain.of(node.state)
+        ahead = node.ahead
+        return msgspec.structs.replace(ahead, changed=ahead.changed + others) if others else ahead
 
     def _domain(self, package: str, node: PartialState) -> list[Choice]:
         if package not in self.relevant:
@@ -262,16 +263,18 @@ class _Search:
         self, node: PartialState, package: str, choices: Iterable[Choice]
     ) -> Iterator[PartialState]:
         """Yield the states after one more choice that may come to win."""
+        known = node.bound if package in FRAMEWORKS else node.ahead
         for choice in choices:
-            least = self.costs.at_least(node.bound, choice)
-            if not self._can_win(least):
+            if not self._can_win(self.costs.at_least(known, choice)):
                 continue
+            least = self.costs.at_least(node.bound, choice)
             self.nodes += self.step
             state = {**node.state, package: choice}
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)
-            fresh = self._fresh(after, len(state), least)
+            least = self.ahead.of(least, state, after)
+            fresh = self._fresh(after, len(state), least) if self._can_win(least) else None
             if fresh is not None:
                 yield self._judged(node, state, after, quarrels, fresh)
 

@@ -71,8 +71,8 @@ def aftermath(
     found: dict[str, bool] = {}
     requirements = problem.requirements(environment)
     helpers = problem.session.candidates.helpers
+    company = Company(problem, environment, requirements, followers, careful=careful)
     for package, wished in _asked_along(problem, state, environment):
-        company = Company(problem, environment, requirements, followers, careful=careful)
         name = distribution_of(package)
         choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
         if choice is not None:
@@ -81,7 +81,6 @@ def aftermath(
         elif package in problem.wishes.frameworks:
             broken.append(Violation(_ASKER, name, wished, ""))
     for each in violations(environment, requirements):
-        company = Company(problem, environment, requirements, followers, careful=careful)
         coming = _follower(state, company, each)
         for choice in coming:
             found.setdefault(choice.package, bool(each.found) or choice.kind is ChoiceKind.FOLLOW)
@@ -91,7 +90,6 @@ def aftermath(
     coming_along = _undeclared(problem, state, environment, followers)
     followers |= coming_along
     found |= dict.fromkeys(coming_along, False)
-    company = Company(problem, environment, requirements, followers, careful=careful)
     there = named_or_installed(environment)
     refused, free = _refused(company, state, followers)
     broken += refused
@@ -359,15 +357,15 @@ def _one(choice: Choice | None) -> tuple[Choice, ...]:
 
 
 def _moved_along(company: Company, each: Violation) -> Choice | None:
-    """Return what a package that nobody decides about moves to, no older than it is.
+    """Return what a package that nobody decides about moves to: no older than it is, if that fits.
 
-    Where its later releases are known, one of these, or none: what no table accepts is broken.
+    Where its later releases are known, one of these, or an earlier one: else it is broken.
     """
     helpers = company.problem.session.candidates.helpers
     here = named_or_installed(company.environment).get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
-        return company.newest(each.distribution, f">={here.partition('+')[0]}")
+        return company.nearest(each.distribution)
     if any(asker == each.distribution for asker, _ in company.problem.broken_before):
         return None  # the installed release is among those that the bound admits, and it is broken
     if here and helpers.refuses(each.distribution, here.partition("+")[0], each.needs, each.found):

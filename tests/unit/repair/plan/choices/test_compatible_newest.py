@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import problem, with_package
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pytest
+
+    from fadoctor.repair.plan.states.requirements import Requirements
 
 A100 = ("NVIDIA A100-SXM4-80GB", "8.0", "580.65.06")
 
@@ -28,3 +37,27 @@ def test_of_a_range_both_may_be_chosen() -> None:
     mine, other = company("0.24.0").newest_of_each_major("trl", ">=0.25")
     assert (mine.version.partition(".")[0], other.version.partition(".")[0]) == ("0", "1")
     assert len(company("1.2.0").newest_of_each_major("trl", ">=0.25")) == 1
+
+
+def test_what_all_require_is_asked_once_while_the_same_follows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each violated requirement asked again: forty times for a whole state."""
+    required, asked = Company._required, []
+
+    def counted(this: Company, there: Mapping[str, str]) -> Requirements:
+        asked.append(len(there))
+        return required(this, there)
+
+    monkeypatch.setattr(Company, "_required", counted)
+    one = company("0.24.0")
+    first = one.newest("trl")
+    assert first is not None
+    assert one.newest("trl", ">=0.25") == first
+    assert len(asked) == 1
+    followers = {"trl": first}
+    more = Company(one.problem, one.environment, {}, followers, careful=False)
+    assert more.newest("accelerate") is not None
+    del followers["trl"]
+    assert more.newest("accelerate") is not None
+    assert len(asked) == 3
