@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
@@ -36,7 +37,7 @@ class Ideas:
 
     def __init__(self, knowledge: Knowledge) -> None:
         """Read the table."""
-        rows = knowledge.tables[WORDS].rows if WORDS in knowledge.tables else ()
+        rows = rows_once(knowledge.tables, WORDS)
         self._words = {as_words(row["name"]): as_words(row["pattern"]) for row in rows}
         self._kinds = {as_words(row["name"]): as_words(row.get("names")) for row in rows}
         self._small: dict[str, re.Pattern[str]] = {}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.rule import kept_with
 from fadoctor.sources.logs.messages import Failure
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
-    from fadoctor.model.rule import Knowledge, Table
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.rule import Knowledge
 
 CODES, MEANINGS = "status-codes", "status-meanings"
 
@@ -97,18 +99,18 @@ _OURS = compiled(
 class StatusCodes:
     """The codes of the tables: how a line with one reads as CUDA words it."""
 
-    def __init__(self, codes: Table, meanings: Table) -> None:
-        """Take the table of the codes, and that of their meanings."""
+    def __init__(self, codes: tuple[Row, ...], meanings: tuple[Row, ...]) -> None:
+        """Take the rows of the codes, and those of their meanings."""
         told = {
             name: str(row["text"])
-            for row in meanings.rows
+            for row in meanings
             if isinstance(row.get("text"), str)
             for name in cell_words(row["name"])
         }
         self._names: dict[str, str] = {}
         self._numbers: dict[tuple[str, str], str] = {}
         texts: dict[str, dict[str, str]] = {CUDA: {}, HIP: {}, NCCL: {}}
-        for row in codes.rows:
+        for row in codes:
             names, family = cell_words(row["name"]), str(row["family"])
             text = row["text"] if isinstance(row.get("text"), str) else told.get(names[0], "")
             for name in names:
@@ -158,7 +160,8 @@ class StatusCodes:
 
 
 def _codes_of(knowledge: Knowledge) -> StatusCodes:
-    return StatusCodes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
+    codes, meanings = (rows_once(knowledge.tables, name) for name in (CODES, MEANINGS))
+    return StatusCodes(codes, meanings)
 
 
 def _any(texts: dict[str, str]) -> re.Pattern[str]:
