@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from functools import lru_cache
 from itertools import accumulate, zip_longest
@@ -101,14 +102,12 @@ def _own(line: str) -> list[str]:
 
 def _holds_tried(template: FixTemplate, log: tuple[str, ...]) -> bool:
     """Return whether an own sentence of a log holds one of the patterns of what was tried."""
-    said = _words_of(log)
+    choices = zip_longest(template.tried, template.words.get("tried", ()), fillvalue=())
     return any(
         any(map(compiled(pattern).search, _own(line)))
-        for pattern, needed in zip_longest(
-            template.tried, template.words.get("tried", ()), fillvalue=()
-        )
-        if not needed or any(word in said for word in needed)
-        for line in _lines_with(needed, log)
+        for pattern, needed in choices
+        for line in log
+        if not needed or any(word in line.lower() for word in needed)
     )
 
 
@@ -245,15 +244,15 @@ def _lines_with(words: tuple[str, ...], log: tuple[str, ...]) -> Iterable[str]:
 
 
 # Each fix of a finding asks for the same lines.
-@lru_cache(maxsize=2)
-def _small(log: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
+@lru_cache(maxsize=1)
+def _small(log: tuple[str, ...]) -> tuple[str, array[int]]:
     """Return the lines of a log in small letters as one text, and where each begins."""
     lines = [line.lower() for line in log]
     starts = accumulate((len(line) + 1 for line in lines[:-1]), initial=0)
-    return "\n".join(lines), tuple(starts)
+    return "\n".join(lines), array("L", starts)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _words_of(log: tuple[str, ...]) -> str:
     """Return each word of a log once, in small letters: logs repeat most of them."""
     return " ".join({word for line in log for word in line.lower().split()})

@@ -119,7 +119,7 @@ class StatusCodes:
             self._numbers[family, str(row["number"])] = self._names[names[0]]
             if text and family in texts:
                 texts[family].setdefault(str(text), self._names[names[0]])
-        self._texts = {family: (_any(said), said) for family, said in texts.items()}
+        self._texts = texts
 
     @staticmethod
     def of(knowledge: Knowledge) -> StatusCodes:
@@ -136,8 +136,8 @@ class StatusCodes:
                 rest = text[found.end() :]
                 said = worded.partition(": ")[2].rpartition(" (")[0]
                 return f"{text[: found.start()]}{worded}{_without(rest, said)}"
-        for family, (texts, known) in self._texts.items():
-            for found in texts.finditer(text):
+        for family, known in self._texts.items():
+            for found in _found(known, text):
                 before, worded = text[: found.start()], known[found[0]]
                 is_told = _ANNOUNCED[family].search(before) or self._is_numbered(found, worded)
                 if is_told and not _is_no_answer(text, found.start()):
@@ -164,10 +164,11 @@ def _codes_of(knowledge: Knowledge) -> StatusCodes:
     return StatusCodes(codes, meanings)
 
 
-def _any(texts: dict[str, str]) -> re.Pattern[str]:
-    """Return a pattern of all texts, the longest first."""
-    longest = sorted((each for each in texts if len(each) >= _SHORTEST), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest)))
+def _found(known: dict[str, str], text: str) -> Iterator[re.Match[str]]:
+    """Yield where known texts stand, the longest first; one pattern of all is slow to compile."""
+    there = (each for each in known if len(each) >= _SHORTEST and each in text)
+    longest = sorted(there, key=len, reverse=True)
+    return re.finditer("|".join(map(re.escape, longest)), text) if longest else iter(())
 
 
 def _is_no_answer(text: str, at: int) -> bool:
