@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
+from fadoctor.model.packed import pack, unpack
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
@@ -182,7 +184,14 @@ class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """How sure the facts alone are, where that is less than the rule."""
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
+class Rule(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    dict=True,
+    rename={"written": "fixes"},
+):
     """One root cause."""
 
     # What the engine makes of its conditions hangs on it (`dict`).
@@ -216,15 +225,41 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     let: dict[str, tuple[str, ...]] = {}
     overruled_by: Condition = {}
     explained_by: tuple[str, ...] = ()
-    fixes: tuple[FixTemplate, ...] = ()
+    written: tuple[FixTemplate, ...] = ()
+    """Its fixes as its file has them; none where they are packed. Read `fixes`."""
+    packed: bytes = b""
+    """Its fixes as they are compiled: half of all that rules hold, and read of few of them."""
     file: str = ""
     """Where it stands, relative to the rules folder."""
+
+    @cached_property
+    def fixes(self) -> tuple[FixTemplate, ...]:
+        """The fixes; msgspec.DecodeError where those that are packed are damaged."""
+        return _fixes_of(self)
 
     @property
     def facts_weigh(self) -> Severity:
         """The most that a finding weighs which facts alone make."""
         lower = self.when_severity
         return lower.severity if lower is not None and not lower.unless else self.severity
+
+
+def _fixes_of(rule: Rule) -> tuple[FixTemplate, ...]:
+    return unpack(rule.packed, tuple[FixTemplate, ...]) if rule.packed else rule.written
+
+
+def with_packed_fixes(rule: Rule) -> Rule:
+    """Return a rule as it is compiled: with its fixes packed."""
+    if not rule.written:
+        return rule
+    return msgspec.structs.replace(rule, written=(), packed=pack(rule.written))
+
+
+def with_written_fixes(rule: Rule) -> Rule:
+    """Return a rule as its file has it: with its fixes unpacked."""
+    if not rule.packed:
+        return rule
+    return msgspec.structs.replace(rule, written=_fixes_of(rule), packed=b"")
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
@@ -271,6 +306,8 @@ class Knowledge(msgspec.Struct, frozen=True, dict=True):
     """Package, as its facts begin -> its newest release that a table of releases has."""
     origin: str = ""
     """Where it came from, in words, where that is not with fadoctor itself."""
+    words: bytes = b""
+    """The words of the rules, as they are compiled."""
 
     def current(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return ids of rules, those that are retired as they are called since."""

@@ -16,6 +16,7 @@ from fadoctor.model.finding import Confidence, Outcome, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
+from fadoctor.model.rule import with_written_fixes
 from fadoctor.model.smoke import CellFailure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
@@ -110,9 +111,11 @@ def _texts(value: Any) -> Iterator[str]:
 def _public_hosts() -> frozenset[str]:
     """Return the hosts that the rules name, in their words also bare: everybody knows them."""
     knowledge = load_knowledge()
-    # `enc_hook`: tables that are decoded when they are asked for.
-    encoded = msgspec.json.encode(knowledge, enc_hook=dict).decode().lower()
-    said = [(rule.title, rule.message, rule.why, rule.fixes) for rule in knowledge.rules]
+    rules = tuple(map(with_written_fixes, knowledge.rules))
+    # `enc_hook`: tables that are unpacked when they are asked for.
+    whole = msgspec.structs.replace(knowledge, rules=rules)
+    encoded = msgspec.json.encode(whole, enc_hook=dict).decode().lower()
+    said = [(rule.title, rule.message, rule.why, rule.written) for rule in rules]
     words = msgspec.json.encode(said).decode().lower().split()
     bare = domains_in(" ".join(word for word in words if _BARE.search(word)))
     return bare.union(re.findall(r"https?://([\w.-]{3,100})", encoded))

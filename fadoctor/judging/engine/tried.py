@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from functools import lru_cache
-from itertools import chain, zip_longest
+from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.versions import is_in
@@ -12,7 +14,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.model.fix import Fix, Step
     from fadoctor.model.rule import FixTemplate
@@ -59,6 +61,9 @@ _DONE = compiled(
 )
 _CHAIN = compiled(r" ?(?:&&|;|\|\|?) ?")
 _PIP = compiled(r"\S*(?:python\S* (?:-s )?-m )?(?:uv )?\bpip3?(?= (?:un)?install)")
+_ANY_PIP = "pip"
+"""What stands for pip, whatever starts it."""
+_RUN = compiled(r"[A-Za-z0-9_]{3,}")
 _FOREIGN = compiled(r"[^\x00-\x7f]{1,400}")
 _JOINED = compiled(r"-[a-zA-Z]{2,4}")
 _FORCE = "--force-reinstall"
@@ -79,7 +84,7 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     By the patterns of the fix, or since each of its steps stands there as it would be typed.
     """
     lines = tuple(log)
-    if template.tried and holds_one(template, "tried", _own(lines)):
+    if template.tried and _holds_tried(template, lines):
         return True
     does = [step for step in fix.steps if step.kind is not StepKind.ADVICE] if fix else []
     if fix is not None and not does:
@@ -87,17 +92,37 @@ def is_tried(template: FixTemplate, fix: Fix | None, log: Sequence[str]) -> bool
     return bool(does) and all(_is_done(step, lines) for step in does)
 
 
-# Each fix of a finding asks for the same lines.
-@lru_cache(maxsize=4)
-def _own(log: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sentences of a log that neither advise something nor ask whether to do it."""
-    sentences = chain.from_iterable(map(_SENTENCE.split, log))
-    return tuple(each for each in sentences if not _ADVISED.search(each) and not _ASKS.search(each))
+def _own(line: str) -> list[str]:
+    """Return the sentences of a line that neither advise something nor ask whether to do it."""
+    return [
+        each for each in _SENTENCE.split(line)
+        if not _ADVISED.search(each) and not _ASKS.search(each)
+    ]  # fmt: skip
 
 
-@lru_cache(maxsize=4)
-def _said(log: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(plainly(line) for line in _own(log) if not _COMMENTED.match(line))
+def _holds_tried(template: FixTemplate, log: tuple[str, ...]) -> bool:
+    """Return whether an own sentence of a log holds one of the patterns of what was tried."""
+    choices = zip_longest(template.tried, template.words.get("tried", ()), fillvalue=())
+    return any(
+        any(map(compiled(pattern).search, _own(line)))
+        for pattern, needed in choices
+        for line in log
+        if not needed or any(word in line.lower() for word in needed)
+    )
+
+
+def _own_with(words: Iterable[str], log: tuple[str, ...]) -> Iterator[str]:
+    """Yield the own sentences of the lines that may hold some words, as `plainly` writes them.
+
+    What makes a line plain takes quotes out of words and cuts them: of two words of letters, a line
+    holds both.
+    """
+    keys = {run for word in words for run in _RUN.findall(word)} - {_ANY_PIP}
+    longest = sorted(keys, key=len, reverse=True)
+    for line in log:
+        bare = _QUOTES.sub("", line) if "'" in line or '"' in line or "`" in line else line
+        if all(key in bare for key in longest):
+            yield from _own(line)
 
 
 class _Typed(NamedTuple):
@@ -108,32 +133,33 @@ class _Typed(NamedTuple):
     words: frozenset[str]
 
 
-@lru_cache(maxsize=4)
-def _typed(log: tuple[str, ...]) -> tuple[_Typed, ...]:
-    typed = []
-    for line in _own(log):
+def _typed(words: Iterable[str], log: tuple[str, ...]) -> Iterator[_Typed]:
+    """Yield the lines of a log that may hold some words, and may have been typed."""
+    for line in _own_with(words, log):
         if _WORKED.search(line):
             continue
-        words = _listed(_PROMPT.sub("", line))
-        if words:
-            begins = "" if _DONE.search(line) else words[0]
-            typed.append(_Typed(begins, frozenset(words)))
-    return tuple(typed)
+        listed = _listed(_PROMPT.sub("", line))
+        if listed:
+            begins = "" if _DONE.search(line) else listed[0]
+            yield _Typed(begins, frozenset(listed))
 
 
 def _is_typed(fix: Fix, log: tuple[str, ...]) -> bool:
     """Return whether a log holds, as typed, all commands that the words of a fix quote."""
     quoted = [found for step in fix.steps for found in _QUOTED.findall(step.text)]
     commands = [each for each in quoted if _CHANGES.match(each)]
-    return bool(commands) and all(_is_run(command, _typed(log)) for command in commands)
+    return bool(commands) and all(_is_run(command, log) for command in commands)
 
 
-def _is_run(text: str, typed: Sequence[_Typed]) -> bool:
+def _is_run(text: str, log: tuple[str, ...]) -> bool:
     """Return whether each command of a line was run, with whatever else its user gave it."""
     commands = [words for part in _CHAIN.split(text) if (words := _listed(part))]
     return all(
         len(words) > 1
-        and any(line.begins in ("", words[0]) and line.words.issuperset(words) for line in typed)
+        and any(
+            line.begins in ("", words[0]) and line.words.issuperset(words)
+            for line in _typed(words, log)
+        )
         for words in commands
     )
 
@@ -141,7 +167,7 @@ def _is_run(text: str, typed: Sequence[_Typed]) -> bool:
 def _listed(command: str) -> list[str]:
     """Return the words of a command, whatever starts pip, names the user, or makes it root's."""
     words = []
-    for word in _PIP.sub("pip", _FOREIGN.sub(" ", plainly(command))).split():
+    for word in _PIP.sub(_ANY_PIP, _FOREIGN.sub(" ", plainly(command))).split():
         plain = word.strip("`\"'.,;:()")
         if _JOINED.fullmatch(plain):
             words += [f"-{letter}" for letter in plain[1:]]
@@ -196,13 +222,37 @@ def holds_one(template: FixTemplate, key: str, log: tuple[str, ...]) -> bool:
         return False
     said = _words_of(log)
     return any(
-        (not needed or any(word in said for word in needed))
-        and any(map(compiled(pattern).search, log))  # in C: a log has thousands of lines
+        any(map(compiled(pattern).search, _lines_with(needed, log)))  # in C: a log is long
         for pattern, needed in zip_longest(patterns, template.words.get(key, ()), fillvalue=())
+        if not needed or any(word in said for word in needed)
     )
 
 
-@lru_cache(maxsize=4)
+def _lines_with(words: tuple[str, ...], log: tuple[str, ...]) -> Iterable[str]:
+    """Return the lines of a log that hold one of some words in small letters; all for no words."""
+    if not words:
+        return log
+    text, starts = _small(log)
+    found: set[int] = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            line = bisect_right(starts, at)
+            found.add(line - 1)
+            at = text.find(word, starts[line]) if line < len(starts) else -1
+    return [log[line] for line in sorted(found)]
+
+
+# Each fix of a finding asks for the same lines.
+@lru_cache(maxsize=1)
+def _small(log: tuple[str, ...]) -> tuple[str, array[int]]:
+    """Return the lines of a log in small letters as one text, and where each begins."""
+    lines = [line.lower() for line in log]
+    starts = accumulate((len(line) + 1 for line in lines[:-1]), initial=0)
+    return "\n".join(lines), array("L", starts)
+
+
+@lru_cache(maxsize=1)
 def _words_of(log: tuple[str, ...]) -> str:
     """Return each word of a log once, in small letters: logs repeat most of them."""
     return " ".join({word for line in log for word in line.lower().split()})
@@ -215,18 +265,16 @@ def plainly(text: str) -> str:
 
 def _is_done(step: Step, log: tuple[str, ...]) -> bool:
     if step.kind is StepKind.SYSTEM:
-        return _is_run(step.text, _typed(log))
-    said = _said(log)
+        return _is_run(step.text, log)
     if step.kind is StepKind.SET:
-        return all(_stands(item, said) for item in step.items)
+        return all(_stands(item, log) for item in step.items)
     if step.kind is StepKind.SETTING:
         lines = _BESIDE.split(_unlabelled(step.text))
-        return all(not _PROSE.search(line) and _stands(line, said) for line in lines)
+        return all(not _PROSE.search(line) and _stands(line, log) for line in lines)
     if step.kind is StepKind.INSTALL:
         if any(option in _AGAIN for option in step.options):
             return False
-        typed = [line for line in said if _INSTALLS.search(line)]
-        return all(_stands(item, typed) for item in step.items)
+        return all(_stands(item, log, _INSTALLS) for item in step.items)
     return False
 
 
@@ -236,8 +284,13 @@ def _unlabelled(text: str) -> str:
     return rest if rest.startswith("--") or re.search(r"[=:]", rest) else text
 
 
-def _stands(text: str, said: Sequence[str]) -> bool:
-    """Return whether a setting or requirement stands in one of some lines, as a whole."""
+def _stands(text: str, log: tuple[str, ...], beside: re.Pattern[str] | None = None) -> bool:
+    """Return whether a setting or requirement stands in a line of a log, as a whole.
+
+    `beside`: what the line must hold as well.
+    """
     wanted = plainly(text)
-    pattern = re.compile(rf"(?a)(?:(?<![\w.-])|(?<=torch_)){re.escape(wanted)}(?![\w+-]|\.\w)")
-    return any(wanted in line and pattern.search(line) is not None for line in said)
+    said = (plainly(line) for line in _own_with((wanted,), log) if not _COMMENTED.match(line))
+    lines = [line for line in said if wanted in line and (not beside or beside.search(line))]
+    pattern = rf"(?a)(?:(?<![\w.-])|(?<=torch_)){re.escape(wanted)}(?![\w+-]|\.\w)"
+    return any(re.search(pattern, line) is not None for line in lines)

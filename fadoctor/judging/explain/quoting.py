@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from fadoctor.knowledge.matrix.rule_words import PART, words_in_rules
 from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import compiled
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 LEFT_OUT = "..."
 
 _WORD = compiled(r"\S+")
-_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+"
 _NUMBER = (
     r"[(\[{<'\"]{0,3}(?:v?\d{1,8}(?:[.,:/x-]\d{1,8}){0,8}(?:[.+](?:post|dev|rc|cu|cpu|git|[ab])?\d{0,8}){0,4}"
     r"|0x[0-9a-fA-F]{1,16})[%)\]}>'\",.;:]{0,4}"
@@ -60,31 +58,20 @@ _PLAIN = frozenset({
 
 
 _ENDINGS = ("ing", "ed", "es", "s", "er", "ers", "ly", "ion", "ions", "d")
-_LETTERS = bytes(
-    byte if (chr(byte).isalpha() and byte < 128) or byte >= 128 else 32 for byte in range(256)
-)
-"""Spaces for all bytes that are no letters."""
-
-
-def _humps(word: bytes) -> Iterator[bytes]:
-    """Yield a word, and the words that it is put together of: ``CausalLM``, ``Causal``, ``LM``."""
-    yield word
-    if not (word.islower() or word.isupper() or word.istitle()):
-        yield from (part.encode() for part in re.findall(_PART, word.decode("utf-8", "replace")))
 
 
 def vocabulary_of(knowledge: Knowledge) -> Vocabulary:
     """Return the words of a knowledge base; they are gathered once."""
-    return kept_with(knowledge, "vocabulary", lambda known: Vocabulary(known.rules))
+    return kept_with(knowledge, "vocabulary", Vocabulary)
 
 
 class Vocabulary:
     """The words of the rules: those of messages and patterns are what the rules look for."""
 
-    def __init__(self, rules: Iterable[msgspec.Struct]) -> None:
+    def __init__(self, knowledge: Knowledge) -> None:
         """Take the rules."""
-        self._rules = rules
-        self._words: set[bytes] = set()
+        self._knowledge = knowledge
+        self._words: frozenset[str] = frozenset()
         self._known: dict[str, bool] = {}
 
     def has(self, word: str) -> bool:
@@ -100,15 +87,13 @@ class Vocabulary:
 
     def _is_in_rules(self, word: str) -> bool:
         if not self._words:
-            encoded = msgspec.json.encode(tuple(self._rules))
-            whole = set(encoded.translate(_LETTERS).split())
-            self._words = {part.lower() for word in whole for part in _humps(word)}
+            self._words = words_in_rules(self._knowledge)
         stems = [word, f"{word}s", f"{word}ed", f"{word}ing"]
         for ending in _ENDINGS:
             if word.endswith(ending) and len(word) > len(ending) + _SHORT:
                 stem = word.removesuffix(ending)
                 stems += [stem, f"{stem}e", f"{stem}ed", f"{stem}ing"]
-        return any(each.encode("utf-8", "replace") in self._words for each in stems)
+        return not self._words.isdisjoint(stems)
 
 
 def as_written(shown: Iterable[Line], read: Iterable[Line]) -> Iterator[Line]:
@@ -164,7 +149,7 @@ def _is_known(name: str, known: Vocabulary) -> bool:
     stripped = name.strip("._")
     if not stripped or re.fullmatch(_NUMBER, stripped) or known.has(stripped):
         return True
-    parts = re.findall(_PART, stripped)
+    parts = re.findall(PART, stripped)
     words = [part for part in parts if not part.isdecimal()]
     long = [part for part in words if len(part) > _SHORT]
     if not long:

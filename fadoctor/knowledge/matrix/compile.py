@@ -222,7 +222,7 @@ def _rule(
         fix["words"] = _words_of_log(fix)
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
-    return _convert(document, {**raw, "file": name}, Rule), cases
+    return _convert(document, {**raw, "file": name, "packed": b""}, Rule), cases
 
 
 def _mapping(document: Document) -> dict[str, Any]:

@@ -17,8 +17,10 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.knowledge.matrix.load import FORM, Stamped
+from fadoctor.knowledge.matrix.rule_words import words_in_rules
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.fact import printable
+from fadoctor.model.rule import with_written_fixes
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -142,8 +144,11 @@ def _knowledge_in(file: Path) -> Knowledge | None:
     knowledge = stamped.opened(file)
     try:
         # All at once: what is found damaged later would end a command.
+        for rule in knowledge.rules:
+            with_written_fixes(rule)
+        words_in_rules(knowledge)
         return msgspec.structs.replace(knowledge, tables=dict(knowledge.tables))
-    except FadoctorError:
+    except (FadoctorError, msgspec.DecodeError):
         return None
 
 

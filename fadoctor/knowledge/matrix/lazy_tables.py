@@ -1,4 +1,4 @@
-"""Tables as they are compiled: each is decoded only when it is asked for."""
+"""Tables as they are compiled: each is unpacked only when it is asked for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import FadoctorError
-from fadoctor.model.rule import Table
-from fadoctor.model.typed import decode
+from fadoctor.model.packed import unpack
+from fadoctor.model.rule import Cell, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,30 +19,53 @@ class Apart(Mapping[str, Table]):
     """The tables of a compiled file, and beside them those that are at hand."""
 
     def __init__(
-        self, undecoded: Mapping[str, msgspec.Raw], source: Path, beside: Mapping[str, Table]
+        self, packed: Mapping[str, bytes], source: Path, beside: Mapping[str, Table]
     ) -> None:
-        """Take the tables of a file as its text has them."""
-        self._undecoded = undecoded
+        """Take the tables of a file as it has them."""
+        self._packed = packed
         self._source = source
         self._beside = beside
-        self._decoded: dict[str, Table] = {}
+        self._unpacked: dict[str, Table] = {}
 
     def __getitem__(self, name: str) -> Table:
         """Return a table; KeyError where there is none, FadoctorError where it is damaged."""
-        if name in self._decoded:
-            return self._decoded[name]
-        if name not in self._undecoded:
+        found = self._unpacked.get(name)
+        if found is None:
+            found = self.once(name)
+            if name in self._packed:
+                self._unpacked[name] = found
+        return found
+
+    def once(self, name: str) -> Table:
+        """Return a table as `[name]` does, and keep nothing of it."""
+        if name not in self._packed:
             return self._beside[name]
         try:
-            found = self._decoded[name] = decode(bytes(self._undecoded[name]), Table)
+            return unpack(self._packed[name], Table)
         except msgspec.DecodeError as error:
             raise FadoctorError(f"{self._source}: the table {name} is damaged: {error}") from error
-        return found
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a table; what a `Mapping` has of itself would unpack it."""
+        return name in self._packed or name in self._beside
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, each once."""
-        yield from dict.fromkeys((*self._beside, *self._undecoded))
+        yield from dict.fromkeys((*self._beside, *self._packed))
 
     def __len__(self) -> int:
         """Return how many tables there are."""
-        return len(self._beside.keys() | self._undecoded.keys())
+        return len(self._beside.keys() | self._packed.keys())
+
+
+def table_once(tables: Mapping[str, Table], name: str) -> Table | None:
+    """Return a table of which the caller keeps something else; None where there is none."""
+    if name not in tables:
+        return None
+    return tables.once(name) if isinstance(tables, Apart) else tables[name]
+
+
+def rows_once(tables: Mapping[str, Table], name: str) -> tuple[dict[str, Cell], ...]:
+    """Return the rows of a table of which the caller keeps something else; none without it."""
+    table = table_once(tables, name)
+    return table.rows if table is not None else ()

@@ -17,7 +17,8 @@ import msgspec
 
 from fadoctor.knowledge.matrix.lazy_tables import Apart
 from fadoctor.model.errors import FadoctorError
-from fadoctor.model.rule import Knowledge, Table
+from fadoctor.model.packed import pack
+from fadoctor.model.rule import Knowledge, Table, with_packed_fixes
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 4"
+FORM = "form 5"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -38,22 +39,30 @@ class Stamped(msgspec.Struct, frozen=True):
 
     stamp: str
     knowledge: Knowledge
-    """Without its tables."""
-    tables: dict[str, msgspec.Raw]
-    """A command asks for a third of them; each is decoded when it is asked for."""
+    """Without its tables, and with the fixes of each rule packed."""
+    tables: dict[str, bytes]
+    """A command asks for a third of them; each is unpacked when it is asked for."""
 
     @classmethod
     def of(cls, stamp: str, knowledge: Knowledge) -> Stamped:
         """Return the compiled form of knowledge."""
-        tables = {
-            name: msgspec.Raw(msgspec.json.encode(table))
-            for name, table in knowledge.tables.items()
-        }
-        return cls(stamp, msgspec.structs.replace(knowledge, tables={}), tables)
+        # Late: only compiling gathers words.
+        from fadoctor.knowledge.matrix.rule_words import packed_words  # noqa: PLC0415
+
+        rules = tuple(map(with_packed_fixes, knowledge.rules))
+        kept = msgspec.structs.replace(
+            knowledge, rules=rules, tables={}, words=packed_words(knowledge.rules)
+        )
+        return cls(stamp, kept, packed_tables(knowledge.tables))
 
     def opened(self, file: Path) -> Knowledge:
         """Return the knowledge with its tables; `file` is where they come from."""
         return msgspec.structs.replace(self.knowledge, tables=Apart(self.tables, file, {}))
+
+
+def packed_tables(tables: Mapping[str, Table]) -> dict[str, bytes]:
+    """Return tables as a compiled file has them."""
+    return {name: pack(table) for name, table in tables.items()}
 
 
 def load_knowledge(extra: tuple[Path, ...] = ()) -> Knowledge:
@@ -79,14 +88,14 @@ def load_apart(
 ) -> Mapping[str, Table]:
     """Return the tables that are compiled apart, by name, and with them those `beside`.
 
-    Each is decoded when it is asked for. Of a checkout they are as its files are now.
+    Each is unpacked when it is asked for. Of a checkout they are as its files are now.
     """
     if is_checkout():
         shipped()
     for folder in (COMPILED if as_shipped else compiled_in_use(), COMPILED):
         with suppress(OSError, msgspec.DecodeError):
             file = folder / "apart.json"
-            return Apart(_undecoded(file, state_of(file)), file, beside)
+            return Apart(_packed(file, state_of(file)), file, beside)
     if not is_checkout():
         raise FadoctorError("this installation has no compiled tables: install fadoctor again")
     from fadoctor.knowledge.matrix.compile import compile_rules  # noqa: PLC0415 -- see load_knowledge
@@ -96,8 +105,8 @@ def load_apart(
 
 
 @lru_cache(1)
-def _undecoded(file: Path, _state: tuple[int, int, int]) -> dict[str, msgspec.Raw]:
-    return decode(file.read_bytes(), dict[str, msgspec.Raw])
+def _packed(file: Path, _state: tuple[int, int, int]) -> dict[str, bytes]:
+    return decode(file.read_bytes(), dict[str, bytes])
 
 
 def is_checkout() -> bool:
@@ -202,7 +211,7 @@ def write_compiled(source: Path, target: Path, compiled: Compiled | None = None)
     knowledge = msgspec.structs.replace(compiled.knowledge, tables=kept)
     with suppress(OSError):
         target.mkdir(exist_ok=True)
-        _replace(target / "apart.json", msgspec.json.encode(apart))
+        _replace(target / "apart.json", msgspec.json.encode(packed_tables(apart)))
         _replace(target / "cases.json", msgspec.json.encode(compiled.cases))
         _replace(target / "knowledge.json", msgspec.json.encode(Stamped.of(stamp, knowledge)))
     return knowledge

@@ -54,6 +54,24 @@ _TIMES = compiled(
     r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|卡|장)"
     r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
 )
+# One look at most lines instead of six: a letter and a number, or a number of four digits that ends
+# as those of cards do; and the names without such a number, in small letters.
+_CARD_NUMBER = compiled(
+    r"[0-9](?:(?<=[A-Zrvpkmtahlxi][0-9])|(?<=[A-Za-z][ -][0-9])[0-9]{2}"
+    r"|[0-9](?:[05-9]0|[0-9][05][Ss]|0[Mm]))"
+)
+_CARD_WORDS = (
+    "titan",
+    "orin",
+    "thor",
+    "vega",
+    "vii",
+    "strix",
+    "krack",
+    "ai max",
+    "ai-max",
+    "aimax",
+)
 # on a T4 | my P40 | two L4 | 4xT4 | 四卡T4
 _HAD = compiled(
     r"(?i)(?:\b(?:my|an?|our|two|four|dual|single|old|\d ?x) |\d ?[x\u00d7*] ?|[张块个台枚卡] ?)$"
@@ -163,7 +181,11 @@ def without_gone(text: str) -> str:
 
 
 def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
-    """Yield where a text names a GPU, and what it may be called."""
+    """Return where a text names a GPU, and what it may be called."""
+    return _named_in(text) if _may_name(text) else iter(())
+
+
+def _named_in(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(GPU_NAME.finditer(text), MOST):
         name, brand = found["name"], found["brand"] or ""
         is_marked = found["maker"] or brand or "GPU" in text or "显卡" in text
@@ -184,6 +206,12 @@ def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(RYZEN_AI_MAX.finditer(text), MOST):
         number = found["number"] or found["before"]
         yield found, (f"Ryzen AI Max+ {number}", f"Ryzen AI Max {number}")
+
+
+def _may_name(text: str) -> bool:
+    """Return whether a text holds what no name of a GPU can miss."""
+    small = text.lower()
+    return bool(_CARD_NUMBER.search(text)) or any(word in small for word in _CARD_WORDS)
 
 
 def _is_of_amd(found: re.Match[str]) -> bool:

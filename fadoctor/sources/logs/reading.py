@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -34,16 +35,16 @@ def read_blocks(stream: Readable) -> Iterator[bytes]:
 
     UTF-16, which Windows PowerShell writes, becomes UTF-8; other bytes stay as they are.
     """
-    pieces = _as_utf8(stream)
     rest = b""
-    for piece in pieces:
-        block = rest + piece if rest else piece
+    for block in _as_utf8(stream):
+        block = rest + block if rest else block  # noqa: PLW2901 -- a second name would keep both
         cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
         if cut == 0 and len(block) >= BLOCK:
             cut = len(block)
-        if cut:
-            yield block[:cut]
         rest = block[cut:]
+        if cut:
+            block = block[:cut]  # noqa: PLW2901
+            yield block
     if rest:
         yield rest
 
@@ -54,8 +55,9 @@ def _as_utf8(stream: Readable) -> Iterator[bytes]:
     first = first[len(mark) :]
     if not encoding.startswith("utf-16"):
         yield first
-        while piece := stream.read(BLOCK):
-            yield piece
+        del first
+        # No name here for a piece: it would be kept while what it is made into is read.
+        yield from iter(partial(stream.read, BLOCK), b"")
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(first).encode("utf-8", "replace")

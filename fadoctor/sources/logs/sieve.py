@@ -8,7 +8,6 @@ for, since looking for all anchors, or decoding every line, is many times slower
 from __future__ import annotations
 
 from collections import deque
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -88,7 +87,9 @@ def sift(blocks: Iterable[bytes], anchors: Iterable[bytes]) -> Sifted:
         lines = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         return Sifted((Region(1, data),), len(data), lines, is_whole=True, overflowed=False)
     sieve = _Sieve(tuple(anchors))
-    for block in chain(first, source):
+    while first:
+        sieve.take(first.pop(0))
+    for block in source:
         sieve.take(block)
     return sieve.finish()
 

@@ -39,6 +39,7 @@ _PINNED = compiled(
     r"(?P<name>[A-Za-z][\w.-]{1,60})==(?P<version>\d[\w.]{0,30})[^\n]{0,60}? "
     r"\(from -r (?P<list>[\w./\\-]{1,120}?)(?: \(line \d{1,5}\))?\)"
 )
+_OF_A_LIST = " (from -r "
 # a command that chooses the release of a file itself
 _CHOOSES = compiled(r" -c \"import sys, subprocess as s\b")
 _LABEL = "+"
@@ -52,7 +53,8 @@ def with_what_is_needed(
     `cuda`: whether the builds of torch for CUDA serve the GPU of the text.
     """
     torch = _torch(scope) if cuda and _is_missing(scope, texts) else ""
-    pins = {_folded(each["name"]): each for text in texts for each in _PINNED.finditer(text)}
+    pinning = (text for text in texts if _OF_A_LIST in text)
+    pins = {_folded(each["name"]): each for text in pinning for each in _PINNED.finditer(text)}
     return tuple(_pinned(_torch_first(fix, torch), pins) for fix in fixes)
 
 

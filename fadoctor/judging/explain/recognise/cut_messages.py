@@ -7,6 +7,7 @@ of "FlashAttention is enabled, but" the end alone says that something is wrong.
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -67,14 +68,21 @@ class CutMessages:
         """Take the wordings, each with its words, and how much each word says."""
         self._wordings, self._words, self._weights = wordings, words, weights
         self._starts: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-        self._within: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
         for number, mine in enumerate(words):
+            texts = tuple(word.text for word in mine[: FEWEST + 1])
+            for at in range(len(texts) - FEWEST + 1):
+                if at == 0 or (at == 1 and is_exception(texts[0])):
+                    self._starts[texts[at : at + FEWEST]].append((number, at))
+
+    @cached_property
+    def _within(self) -> Mapping[tuple[str, ...], list[tuple[int, int]]]:
+        """Where words stand in messages; few texts need to know."""
+        found: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+        for number, mine in enumerate(self._words):
             texts = tuple(word.text for word in mine)
             for at in range(len(texts) - FEWEST + 1):
-                run = texts[at : at + FEWEST]
-                self._within[run].append((number, at))
-                if at == 0 or (at == 1 and is_exception(texts[0])):
-                    self._starts[run].append((number, at))
+                found[texts[at : at + FEWEST]].append((number, at))
+        return found
 
     def completed(self, text: str, words: tuple[Word, ...]) -> Iterator[Completed]:
         """Yield what a line says if the message at its end goes on as the only one it can be."""

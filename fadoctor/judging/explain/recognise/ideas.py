@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.lazy_tables import table_once
 from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import alternatives, compiled
 from fadoctor.syntax.simplified import simplified
@@ -38,7 +39,7 @@ class Ideas:
 
     def __init__(self, knowledge: Knowledge) -> None:
         """Read the table."""
-        table = knowledge.tables.get(WORDS)
+        table = table_once(knowledge.tables, WORDS)
         rows = table.rows if table is not None else ()
         needs = table.needs.get("pattern", ()) if table is not None else ()
         names = [as_words(row["name"]) for row in rows]

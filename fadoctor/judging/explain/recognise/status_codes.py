@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.rule import kept_with
 from fadoctor.sources.logs.messages import Failure
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.judging.engine.symptoms import Matcher, SymptomMatch
-    from fadoctor.model.rule import Knowledge, Table
+    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.model.rule import Knowledge
 
 CODES, MEANINGS = "status-codes", "status-meanings"
 
@@ -97,18 +99,18 @@ _OURS = compiled(
 class StatusCodes:
     """The codes of the tables: how a line with one reads as CUDA words it."""
 
-    def __init__(self, codes: Table, meanings: Table) -> None:
-        """Take the table of the codes, and that of their meanings."""
+    def __init__(self, codes: tuple[Row, ...], meanings: tuple[Row, ...]) -> None:
+        """Take the rows of the codes, and those of their meanings."""
         told = {
             name: str(row["text"])
-            for row in meanings.rows
+            for row in meanings
             if isinstance(row.get("text"), str)
             for name in cell_words(row["name"])
         }
         self._names: dict[str, str] = {}
         self._numbers: dict[tuple[str, str], str] = {}
         texts: dict[str, dict[str, str]] = {CUDA: {}, HIP: {}, NCCL: {}}
-        for row in codes.rows:
+        for row in codes:
             names, family = cell_words(row["name"]), str(row["family"])
             text = row["text"] if isinstance(row.get("text"), str) else told.get(names[0], "")
             for name in names:
@@ -117,7 +119,7 @@ class StatusCodes:
             self._numbers[family, str(row["number"])] = self._names[names[0]]
             if text and family in texts:
                 texts[family].setdefault(str(text), self._names[names[0]])
-        self._texts = {family: (_any(said), said) for family, said in texts.items()}
+        self._texts = texts
 
     @staticmethod
     def of(knowledge: Knowledge) -> StatusCodes:
@@ -134,8 +136,8 @@ class StatusCodes:
                 rest = text[found.end() :]
                 said = worded.partition(": ")[2].rpartition(" (")[0]
                 return f"{text[: found.start()]}{worded}{_without(rest, said)}"
-        for family, (texts, known) in self._texts.items():
-            for found in texts.finditer(text):
+        for family, known in self._texts.items():
+            for found in _found(known, text):
                 before, worded = text[: found.start()], known[found[0]]
                 is_told = _ANNOUNCED[family].search(before) or self._is_numbered(found, worded)
                 if is_told and not _is_no_answer(text, found.start()):
@@ -158,13 +160,15 @@ class StatusCodes:
 
 
 def _codes_of(knowledge: Knowledge) -> StatusCodes:
-    return StatusCodes(knowledge.tables[CODES], knowledge.tables[MEANINGS])
+    codes, meanings = (rows_once(knowledge.tables, name) for name in (CODES, MEANINGS))
+    return StatusCodes(codes, meanings)
 
 
-def _any(texts: dict[str, str]) -> re.Pattern[str]:
-    """Return a pattern of all texts, the longest first."""
-    longest = sorted((each for each in texts if len(each) >= _SHORTEST), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest)))
+def _found(known: dict[str, str], text: str) -> Iterator[re.Match[str]]:
+    """Yield where known texts stand, the longest first; one pattern of all is slow to compile."""
+    there = (each for each in known if len(each) >= _SHORTEST and each in text)
+    longest = sorted(there, key=len, reverse=True)
+    return re.finditer("|".join(map(re.escape, longest)), text) if longest else iter(())
 
 
 def _is_no_answer(text: str, at: int) -> bool:

@@ -5,6 +5,7 @@ It is asked last, of short texts in which nothing else is found.
 
 from __future__ import annotations
 
+from sys import intern
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,6 +17,7 @@ from fadoctor.judging.explain.recognise.ideas import BETWEEN, as_words, ideas_of
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.program_reach import gpus_told, reach_of
 from fadoctor.judging.explain.vetoes.solved_errors import is_over, words_anew
+from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
@@ -374,7 +376,7 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
 
 def _rows(knowledge: Knowledge) -> tuple[_Row, ...]:
     """Return the rows, and behind them those whose trouble may be told apart from its context."""
-    rows = tuple(map(_row, knowledge.tables[CAUSES].rows if CAUSES in knowledge.tables else ()))
+    rows = tuple(map(_row, rows_once(knowledge.tables, CAUSES)))
     return (*rows, *(apart for row in rows if (apart := _apart(row, knowledge))))
 
 
@@ -389,7 +391,7 @@ def _apart(row: _Row, knowledge: Knowledge) -> _Row | None:
 
 
 def _row(row: Row) -> _Row:
-    says, beside, unless = (tuple(as_words(row.get(key)).split())
+    says, beside, unless = (tuple(map(intern, as_words(row.get(key)).split()))
                             for key in ("says", "beside", "unless"))  # fmt: skip
     least, below = as_words(row.get("least")), as_words(row.get("below"))
     rule, message, weighs = (as_words(row.get(key)) for key in ("rule", "message", "weighs"))

@@ -106,7 +106,8 @@ class Tolerant:
         would be put into each line with the few words that it shares.
         """
         self._wordings = tuple(each for each in wordings if not _OTHER_SCRIPT.search(each.text))
-        self._words = tuple(words_in(each.text) for each in self._wordings)
+        known: dict[str, str] = {}
+        self._words = tuple(words_in(each.text, known) for each in self._wordings)
         self._literal = tuple(
             tuple(words[place].text for place in each.literal)
             for each, words in zip(self._wordings, self._words, strict=True)

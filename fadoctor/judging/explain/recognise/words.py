@@ -39,7 +39,7 @@ STATES = frozenset({
 """Words that say that something went wrong: no text is given one."""
 
 
-class Word(msgspec.Struct, frozen=True):
+class Word(msgspec.Struct, frozen=True, gc=False):
     """A word, and where it stands."""
 
     text: str
@@ -48,10 +48,13 @@ class Word(msgspec.Struct, frozen=True):
     end: int
 
 
-def words_in(text: str) -> tuple[Word, ...]:
-    """Return the words of a text in order."""
-    found = _WORD.finditer(text[:TEXT_LIMIT])
-    return tuple(Word(each[0].lower(), each.start(), each.end()) for each in found)
+def words_in(text: str, known: dict[str, str] | None = None) -> tuple[Word, ...]:
+    """Return the words of a text in order; `known`: words of which many texts share one object."""
+    known = {} if known is None else known
+    return tuple(
+        Word(known.setdefault(word := each[0].lower(), word), each.start(), each.end())
+        for each in _WORD.finditer(text[:TEXT_LIMIT])
+    )
 
 
 def plain_words(text: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fadoctor.sources.logs.cleaning import Line
 
 @pytest.fixture(scope="module")
 def known() -> Vocabulary:
-    return Vocabulary(load_knowledge().rules)
+    return Vocabulary(load_knowledge())
 
 
 @pytest.mark.parametrize(

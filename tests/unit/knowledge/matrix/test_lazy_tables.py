@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from fadoctor.knowledge.matrix.lazy_tables import Apart
 from fadoctor.model.errors import FadoctorError
+from fadoctor.model.packed import pack
 from fadoctor.model.rule import Table
 
 
@@ -17,9 +17,8 @@ def table(name: str) -> Table:
 
 
 def apart(**damaged: bytes) -> Apart:
-    raw = {name: msgspec.Raw(msgspec.json.encode(table(name))) for name in ("large", "larger")}
-    raw |= {name: msgspec.Raw(text) for name, text in damaged.items()}
-    return Apart(raw, Path("apart.json"), {"small": table("small")})
+    packed = {name: pack(table(name)) for name in ("large", "larger")}
+    return Apart({**packed, **damaged}, Path("apart.json"), {"small": table("small")})
 
 
 def test_they_are_there_beside_those_at_hand() -> None:
@@ -38,7 +37,8 @@ def test_a_table_is_decoded_once() -> None:
 
 
 def test_what_nobody_asks_for_is_not_decoded() -> None:
-    tables = apart(larger=b'{"table": 1}')
-    assert tables["large"].table == "large"
-    with pytest.raises(FadoctorError, match=r"apart\.json: the table larger is damaged: "):
-        tables["larger"]
+    for damaged in (pack({"table": 1}), pack(table("larger"))[:-4], b"{"):
+        tables = apart(larger=damaged)
+        assert tables["large"].table == "large"
+        with pytest.raises(FadoctorError, match=r"apart\.json: the table larger is damaged: "):
+            tables["larger"]

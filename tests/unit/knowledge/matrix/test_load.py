@@ -12,7 +12,10 @@ import msgspec
 import pytest
 
 from fadoctor.knowledge.matrix.load import Stamped, source_stamp, write_compiled
+from fadoctor.knowledge.matrix.rule_words import words_in_rules
 from fadoctor.model.errors import FadoctorError, RuleDataError
+from fadoctor.model.packed import pack
+from fadoctor.model.rule import with_written_fixes
 from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 PACKAGE = Path(__file__).parents[4] / "fadoctor"
@@ -35,7 +38,10 @@ def test_what_is_written_is_what_was_compiled(source: Path, tmp_path: Path) -> N
     assert [rule.id for rule in knowledge.rules] == ["some-rule"]
     assert stored(target).stamp == source_stamp(source)
     opened = stored(target).opened(target / "knowledge.json")
-    assert msgspec.structs.replace(opened, tables=dict(opened.tables)) == knowledge
+    assert words_in_rules(opened) == words_in_rules(knowledge) >= {"title", "reason"}
+    rules = tuple(map(with_written_fixes, opened.rules))
+    unpacked = msgspec.structs.replace(opened, rules=rules, tables=dict(opened.tables), words=b"")
+    assert unpacked == knowledge
     assert msgspec.json.decode((target / "cases.json").read_bytes()) == {"some-rule": []}
     assert {path.suffix for path in target.iterdir()} == {".json"}
 
@@ -218,7 +224,7 @@ def test_what_is_loaded_decodes_the_tables_that_are_asked_for(source: Path, tmp_
     target = tmp_path / "compiled"
     write_compiled(source, target)
     form = stored(target)
-    form.tables["a-damaged-table"] = msgspec.Raw(b'{"table": 1}')
+    form.tables["a-damaged-table"] = pack({"table": 1})
     tables = form.opened(target / "knowledge.json").tables
     assert tables["some-table"].rows
     with pytest.raises(FadoctorError, match=r"knowledge\.json: the table a-damaged-table is dam"):
