@@ -23,7 +23,7 @@ LINE_LIMIT = 4_000
 """Characters of a line that are read: pip writes one line for each requirement."""
 
 
-class RequirementLine(msgspec.Struct, frozen=True):
+class ToldRequirement(msgspec.Struct, frozen=True):
     """One requirement that a line tells of. Names are normalised."""
 
     asker: str
@@ -108,7 +108,7 @@ _OF_METADATA = compiled(
 )
 
 
-def requirement_lines(text: str) -> Iterator[RequirementLine]:
+def requirement_lines(text: str) -> Iterator[ToldRequirement]:
     """Yield the requirements that a line tells of, those too that may be met."""
     if any(word in text for word in _OF_INSTALLERS_WORDS):
         yield from _of_installers(text[:LINE_LIMIT])
@@ -131,7 +131,7 @@ _OTHERS = (
 """What a line holds that is written in a form, and the form."""
 
 
-def _of_installers(text: str) -> Iterator[RequirementLine]:
+def _of_installers(text: str) -> Iterator[ToldRequirement]:
     for found in _OF_INSTALLERS.finditer(text):
         ranged = _OF_RANGE.match(text, found.end())
         tail = _OF_TAIL.match(text, ranged.end() if ranged else found.end())
@@ -139,12 +139,12 @@ def _of_installers(text: str) -> Iterator[RequirementLine]:
         yield from _row({name: value for part in parts for name, value in part.items()})
 
 
-def _row(said: Mapping[str, str]) -> Iterator[RequirementLine]:
+def _row(said: Mapping[str, str]) -> Iterator[ToldRequirement]:
     """Yield what the parts of a line say; nothing of one that says what another package is."""
     needs, there = normalise_name(said["needs"]), normalise_name(said.get("there", ""))
     if there and there != needs:
         return
-    yield RequirementLine(
+    yield ToldRequirement(
         asker=normalise_name(said.get("asker", "")),
         release=said.get("release", "").rstrip("."),
         needs=OF_CONDA.get(needs, needs),

@@ -24,7 +24,7 @@ from fadoctor.model.packages import (
 from fadoctor.model.rule import rules_by_id
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
-from fadoctor.sources.pasted.requirement_lines import RequirementLine, requirement_lines
+from fadoctor.sources.pasted.requirement_lines import ToldRequirement, requirement_lines
 from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _BOUND = frozenset({TORCH, _CALLED, XFORMERS, TRITON})
 """What a package is compiled for that asks for one release, or calls without a promise."""
 
 
-Told = tuple[RequirementLine, Line]
+Told = tuple[ToldRequirement, Line]
 """One requirement of the stack that somebody says is not met, and the line that says so."""
 
 
@@ -61,7 +61,7 @@ def told_in(lines: Iterable[Line], shown: Iterable[Cause] = ()) -> tuple[Told, .
     return tuple(islice(kept, TOLD_LIMIT))
 
 
-def _is_of_stack(told: RequirementLine) -> bool:
+def _is_of_stack(told: ToldRequirement) -> bool:
     if told.asker not in _KNOWN:
         is_bound = told.needs in _BOUND and (
             told.specifier.startswith("==") or told.needs == _CALLED
@@ -169,7 +169,7 @@ _SEVERITY = {Severity.NOTE: Severity.NOTE}
 """What an installer leaves behind may still work: no more than a warning."""
 
 
-def _rule_of(told: RequirementLine, matrix: Matrix) -> str:
+def _rule_of(told: ToldRequirement, matrix: Matrix) -> str:
     """Return the rule that speaks of a requirement; by the table, else the one of all others."""
     asked = {"package": Known(told.asker, "told"), "requirement": Known(told.needs, "told")}
     cell = matrix.find("requirement-rules", asked).cell("missing" if told.is_missing else "outside")

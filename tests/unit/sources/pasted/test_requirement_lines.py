@@ -6,9 +6,9 @@ import pytest
 
 from fadoctor.sources.pasted.claims import PastedLine
 from fadoctor.sources.pasted.package_lists import read
-from fadoctor.sources.pasted.requirement_lines import RequirementLine, requirement_lines
+from fadoctor.sources.pasted.requirement_lines import ToldRequirement, requirement_lines
 
-Row = RequirementLine
+Row = ToldRequirement
 END = "which is incompatible."
 NO = "but none of the providers can be installed"
 
@@ -92,7 +92,7 @@ MANY = "!=2.0.0,!=2.1.0,!=2.1.1,!=2.2.0,!=2.2.1,!=2.3.0,<3.0.0,>=1.9.5"
         ),
     ],
 )  # fmt: skip
-def test_each_form_gives_the_same_row(line: str, row: RequirementLine) -> None:
+def test_each_form_gives_the_same_row(line: str, row: ToldRequirement) -> None:
     assert tuple(requirement_lines(line)) == (row,)
 
 
