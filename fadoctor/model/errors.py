@@ -36,8 +36,8 @@ class TargetError(FadoctorError):
     exit_code = 2
 
 
-class InputError(FadoctorError):
-    """A file that was given cannot be read or understood."""
+class _PlacedError(FadoctorError):
+    """Something is wrong at a place of a file."""
 
     exit_code = 2
 
@@ -47,23 +47,18 @@ class InputError(FadoctorError):
         at_key = f" at `{key}`" if key else ""
         super().__init__(printable(f"{place}{at_key}: {problem}", 2000))
         self.path, self.line, self.key, self.problem = path, line, key, problem
+
+
+class InputError(_PlacedError):
+    """A file that was given cannot be read or understood."""
 
 
 class UnknownKindError(InputError):
     """A file is of no kind that is known: not wrong, but not ours."""
 
 
-class RuleDataError(FadoctorError):
+class RuleDataError(_PlacedError):
     """A rule or a table is malformed."""
-
-    exit_code = 2
-
-    def __init__(self, path: str, problem: str, *, line: int = 0, key: str = "") -> None:
-        """Name the file, the line (1-based, 0 where unknown), the key path and the problem."""
-        place = f"{path}:{line}" if line else path
-        at_key = f" at `{key}`" if key else ""
-        super().__init__(printable(f"{place}{at_key}: {problem}", 2000))
-        self.path, self.line, self.key, self.problem = path, line, key, problem
 
 
 class ApplyError(FadoctorError):

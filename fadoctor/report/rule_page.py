@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.case_examples import example_message
+from fadoctor.judging.engine.fixes import UNINSTALL
 from fadoctor.judging.engine.suite import RuleFile, cases_of, outcome_of
 from fadoctor.model.finding import Outcome, Reference
 from fadoctor.model.fix import Safety
@@ -219,7 +220,7 @@ def _typed(step: StepTemplate) -> tuple[str, ...]:
         index = ("--index-url", step.index) if step.index else ()
         lines.append(shlex.join(("pip", "install", *step.options, *index, *step.install)))
     if step.uninstall:
-        lines.append(shlex.join(("pip", "uninstall", *step.uninstall)))
+        lines.append(shlex.join((*UNINSTALL, *step.uninstall)))
     if step.system:
         lines.append(step.system)
     return () if any(_HOLE.search(line) for line in lines) else tuple(lines)

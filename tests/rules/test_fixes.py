@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from fadoctor.judging.engine import scope as scope_module
+from fadoctor.judging.engine.fixes import command, texts_of
 from fadoctor.judging.engine.judge import judge
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix, Rows
 from fadoctor.model.fact import Known
-from fadoctor.model.fix import Safety
+from fadoctor.model.fix import Safety, StepKind
 from tests.golden import cases as golden_cases
 from tests.properties.worlds import cases, knowledge, of_case
 from tools.write_flash_attn_fit import FILE, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FIXES = [(rule, fix) for rule in knowledge().rules for fix in rule.fixes]
 
@@ -72,6 +77,31 @@ def test_no_requirement_is_open_ended() -> None:
     ]
     assert len(items) > 50
     assert [each for each in items if unbounded(each[2], free)] == []
+
+
+# pip asks before it removes, and a line that was pasted, or a build, waits for the answer
+_WAITS = re.compile(r"\bpip3? uninstall (?!-y\b|--yes\b)|\bpip3? uninstall(?![\w ])")
+_PATTERNS = ("shows", "unless", "pattern", "says", "telling")
+"""Columns of tables that hold what texts are searched for, and what people write."""
+
+
+def printed() -> Iterator[tuple[str, str]]:
+    """Yield every text of a fix, and of a table, that can be printed."""
+    for rule, fix in FIXES:
+        yield rule.id, f"{fix.title} {fix.side_effects}"
+        for step in fix.steps:
+            yield from ((rule.id, text) for text in texts_of(step))
+    for name, table in knowledge().tables.items():
+        cells = ((k, v) for row in table.rows for k, v in row.items() if k not in _PATTERNS)
+        yield from ((name, str(value)) for _, value in cells)
+
+
+def test_no_printed_command_waits_for_an_answer_of_pip() -> None:
+    """A line that was pasted into a shell without a terminal waited for ever."""
+    texts = list(printed())
+    assert sum("pip uninstall -y" in text for _, text in texts) > 50
+    assert [each for each in texts if _WAITS.search(each[1])] == []
+    assert command(StepKind.UNINSTALL, ("triton",)) == "pip uninstall -y triton"
 
 
 def test_what_is_at_stake_is_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,13 +14,15 @@ from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.environment import Target
 from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.smoke import CellKey
-from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.model.verdict import Backend, Dtype, Measured
 from fadoctor.processes.command import Command, Ending, Result
 from fadoctor.proof.smoke.choice import AUTO, CUDA, CellChoice, CellsRequest, Chosen
 from fadoctor.proof.smoke.judge import CellJudge
+from fadoctor.proof.smoke.parent import run_smoke as run_cells
 
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
+    from fadoctor.model.smoke import SmokeRun
 
 TARGET = Target("environment", "/env", "--python", python=sys.executable, may_run=True)
 CPU = {"device": "cpu", "name": "CPU x86_64"}
@@ -110,6 +113,27 @@ def ended(
     ending: Ending = Ending.EXITED, code: int = 0, elapsed_s: float = 2.0, stderr: str = ""
 ) -> Result:
     return Result(ending, code, "", stderr, elapsed_s)
+
+
+START = line("start", python="3.11.7")
+HEAD = [START, imported()]
+HEALTHY = [*HEAD]
+for _dtype in ("bf16", "fp16", "fp32"):
+    HEALTHY += [started(_dtype), done(_dtype)]
+HEALTHY.append(line("end"))
+
+PASSED, FAILED, NOT_RUN = Measured.PASSED, Measured.FAILED, Measured.NOT_RUN
+SEGFAULT = ended(Ending.SIGNALLED, signal.SIGSEGV)
+
+
+def run_smoke(
+    target: Target, environ: dict[str, str], workers: RecordedWorkers, **wanted: Any
+) -> SmokeRun:
+    return run_cells(target, environ, workers, choice_of(**wanted), judge())
+
+
+def measured(run: SmokeRun) -> list[Measured]:
+    return [cell.measured for cell in run.cells]
 
 
 FAKE_TORCH = """

@@ -81,6 +81,22 @@ def test_a_model_is_asked_for_below_the_next_release_that_may_break() -> None:
     assert '">=4.51.0,<5.3"' in models.name_rows(vllm, had)[0]
 
 
+def test_what_every_release_has_is_in_a_row_of_its_own() -> None:
+    """A model that was always there was said to be in no release."""
+    _, vllm, _ = models.NAMES
+    had = {Version(each): frozenset({"LlamaForCausalLM"}) for each in ("0.4.0", "0.5.0", "0.6.1")}
+    (row,) = models.name_rows(vllm, had)
+    assert row.endswith('name: LlamaForCausalLM, releases: ">=0.4.0,<0.7"}\n')
+
+
+def test_a_model_that_came_back_is_there_since_then() -> None:
+    _, vllm, _ = models.NAMES
+    had = {Version(each): frozenset[str]() for each in ("0.5.0", "0.7.0")}
+    had |= {Version(each): frozenset({"OldForCausalLM"}) for each in ("0.4.0", "0.6.0", "0.8.0")}
+    (row,) = models.name_rows(vllm, had)
+    assert row.endswith('name: OldForCausalLM, first: 0.8.0, releases: ">=0.8.0,<0.9"}\n')
+
+
 CONSTRUCTORS = """
 class {name}:
     def __init__(self, {arguments}):

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.trace.reported import BF16, F32, attend, heads, sdpa
+from tests.trace.calls import BF16, F32, attend, heads, sdpa
 
 KEPT = functools.partial(F.scaled_dot_product_attention, dropout_p=0.0)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from tests.trace.calls import BF16, F32, attend
 from tests.trace.kinds import Following, hidden, three
-from tests.trace.reported import BF16, F32, attend
 
 # --- a branch that computes in float32, as it is told to by name
 

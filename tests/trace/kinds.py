@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from tests.trace.reported import BF16, F32, attend
+from tests.trace.calls import BF16, F32, attend
 
 
 def three(x):

@@ -14,7 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import torch
 
-from tests.trace import habits, joins, kinds, models, reported, reported_later, shapes
+from tests.trace import (
+    everyday,
+    habits,
+    joins,
+    kinds,
+    labels,
+    models,
+    parts,
+    reported,
+    reported_layers,
+    reported_positions,
+    reported_shapes,
+    shapes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,21 +91,21 @@ def restoring() -> torch.nn.Module:
     found = models.Upcasting().to(BF16)
     for layer in found.layers:
         for name in ("q_proj", "k_proj", "v_proj"):
-            setattr(layer.self_attn, name, models.Restoring(getattr(layer.self_attn, name)))
+            setattr(layer.self_attn, name, parts.Restoring(getattr(layer.self_attn, name)))
     return found
 
 
 def with_magnitude() -> torch.nn.Module:
     found = model()
     attention = found.layers[0].self_attn
-    attention.k_proj = models.Magnitude(attention.k_proj)
+    attention.k_proj = parts.Magnitude(attention.k_proj)
     return found
 
 
 def adapted(name: str, *, back: bool) -> torch.nn.Module:
     found = model()
     for layer in found.layers:
-        setattr(layer.self_attn, name, models.Adapter(getattr(layer.self_attn, name), back=back))
+        setattr(layer.self_attn, name, parts.Adapter(getattr(layer.self_attn, name), back=back))
     return found
 
 
@@ -209,154 +222,23 @@ OF_MODELS: dict[str, Scene] = {
     "float16": Scene(lambda: models.Model(models.QKNorm, kernel="sdpa").half()(IDS)),
 }  # fmt: skip
 
-_REPORTED = {
-    # name: letters, kind, what it is because of
-    "adapter_for_images": ("kv", "float32-from-start", "weight: float32"),
-    "batched": ("k", "cast", ""),
-    "cache_of_default_dtype": ("kv", "float32-from-start", ""),
-    "cast_of_data": ("k", "cast", ""),
-    "complex_rope": ("q", "cast", ""),
-    "default_dtype_changed": ("k", "promotion", "float64"),
-    "dequantized": ("k", "promotion", "scale: float32"),
-    "flexible": ("k", "cast", ""),
-    "from_numpy": ("k", "promotion", "table: float64"),
-    "given_out": ("q", "float32-from-start", ""),
-    "gradients_asked_for": ("k", "cast", ""),
-    "half_cast": ("k", "cast", ""),
-    "hooked": ("k", "cast", ""),
-    "injected": ("k", "cast", ""),
-    "kernel_of_the_hub": ("k", "cast", ""),
-    "island": ("q", "cast", ""),
-    "largest_of_one": ("k", "promotion", "float32"),
-    "like_another": ("k", "cast", ""),
-    "loaded": ("k", "float32-from-start", ""),
-    "long_chain": ("v", "promotion", "float32"),
-    "modulated": ("q", "promotion", "scale: float32"),
-    "numpy_alone": ("k", "float32-from-start", "float64"),
-    "one_element": ("q", "promotion", "float32"),
-    "other_half": ("k", "other", "float16"),
-    "packed_rotary": ("qkv", "promotion", "cos: float32"),
-    "scale_of_a_class": ("k", "promotion", "scale: float32"),
-    "several_lines": ("k", "cast", ""),
-    "sorted_keys": ("k", "cast", ""),
-    "wide_weight": ("q", "promotion", "variance: float32"),
-}
 
-_REPORTED_LATER = {
-    "averaged": ("q", "promotion", "weight: float32"),
-    "coded": ("k", "cast", ""),
-    "computing_hook": ("k", "cast", ""),
-    "controlled": ("k", "float32-from-start", "weight: float32"),
-    "cosine": ("q", "promotion", "scale"),
-    "doubled_rope": ("qk", "cast", ""),
-    "followed": ("qkv", "cast", ""),
-    "fused": ("q", "float32-from-start", ""),
-    "given_back": ("q", "float32-from-start", "weight: float32"),
-    "latents": ("qkv", "", "latents"),
-    "made_anew": ("k", "promotion", "table: float32"),
-    "merged_weight": ("k", "promotion", "delta"),
-    "nested": ("k", "cast", ""),
-    "outputs_widened": ("kv", "cast", ""),
-    "packed_weight": ("k", "other", "the code of Packed"),
-    "precise": ("qk", "cast", ""),
-    "recomputed": ("qkv", "float32-from-start", "weight: float32"),
-    "registered_cache": ("kv", "float32-from-start", ""),
-    "residual_in_float32": ("qkv", "cast", ""),
-    "scripted": ("k", "promotion", "scripted_turn"),
-    "scripted_module": ("k", "", ""),
-    "tiny_weight": ("k", "cast", ""),
-    "to_another": ("k", "cast", ""),
-    "turned_in_a_batch": ("k", "promotion", "table: float32"),
-    "xpos": ("k", "promotion", "scale"),
-}
-
-
-_HABITS = {
-    "on_meta": ("k", "other", "on the device meta"),
-    "by_operator": ("k", "cast", ""),
-    "by_own_operator": ("k", "other", "widen"),
-    "counted": ("k", "cast", ""),
-    "differentiated": ("k", "cast", ""),
-    "dispatched": ("k", "other", "Dispatching"),
-    "flushed": ("k", "cast", ""),
-    "half_in_between": ("k", "cast", ""),
-    "joined_by_operator": ("k", "cast", ""),
-    "kept_before": ("k", "cast", ""),
-    "learned": ("k", "promotion", "float32"),
-    "listed": ("kv", "cast", ""),
-    "mapped": ("k", "cast", ""),
-    "multiplied_by_operator": ("k", "promotion", "table: float32"),
-    "on_a_device": ("k", "cast", ""),
-    "parametrized": ("k", "promotion", "weight"),
-}
-
-
-def _scenes(module: Any, labels: dict[str, tuple[str, str, str]]) -> dict[str, Scene]:
-    """Return the scenes of a module of reports, and those of it that have no fault."""
+def _scenes(known: labels.Labels, *modules: Any) -> dict[str, Scene]:
+    """Return the scenes of modules of reports, and those of them that have no fault."""
+    there = {name: run for module in modules for name, run in vars(module).items()}
     return {
-        name: Scene(getattr(module, name), letters, kind, ANY, because, name)
-        for name, (letters, kind, because) in labels.items()
-    } | {name: Scene(run) for name, run in vars(module).items() if name.startswith("well_")}
+        name: Scene(there[name], letters, kind, ANY, because, name)
+        for name, (letters, kind, because) in known.items()
+    } | {name: Scene(run) for name, run in there.items() if name.startswith("well_")}
 
-
-_KINDS: dict[str, tuple[str, str, str]] = {
-    "cache_behind_hooks": ("kv", "promotion", "held: float32"),
-    "gate_compiled": ("q", "promotion", "gate: float32, in a compiled region"),
-    "lora_into_query": ("q", "promotion", "delta: float32"),
-    "prefix_on_meta": ("k", "other", "prefix: bfloat16, on the device meta"),
-    "prepared_for_few_bits": ("qkv", "promotion", "norm_weight: float32"),
-    "recomputed_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
-    "sampled_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
-    "recomputed_wide": ("qkv", "float32-from-start", "weight: float32"),
-    "residual_given": ("qkv", "promotion", "residual: float32"),
-    "scale_of_python": ("q", "promotion", "float64"),
-    "second_tower": ("qkv", "float32-from-start", "weight: float32"),
-    "step_outside_autocast": ("qkv", "float32-from-start", "weight: float32"),
-    "stream_in_float32": ("qkv", "cast", ""),
-    "weights_in_float32": ("qkv", "float32-from-start", "weight: float32"),
-}
-
-_JOINS = {
-    "branch_by_matmul": ("q", "promotion", "low: float32"),
-    "branch_compiled": ("q", "promotion", "in a compiled region"),
-    "part_of_an_argument": ("q", "promotion", "factor: float32 (from embedding)"),
-    "positions_of_an_embedding": ("qkv", "float32-from-start", "weight: float32"),
-    "prefix_joined": ("kv", "promotion", "float32"),
-    "stem_with_half_positions": ("qkv", "cast", ""),
-    "weights_lent": ("qkv", "cast", ""),
-}
-
-_SHAPES = {
-    "adapter_on_value": ("v", "promotion", ""),
-    "averaged_copy": ("qkv", "float32-from-start", "weight: float32"),
-    "dtype_handed_on": ("q", "promotion", ""),
-    "engine_turned": ("qk", "promotion", ""),
-    "evaluated_outside_context": ("qkv", "float32-from-start", "weight: float32"),
-    "gated_by_compiled": ("q", "promotion", ""),
-    "generated_from_cache": ("kv", "float32-from-start", "zeros: float32"),
-    "memory_kept_wide": ("kv", "promotion", "mem_"),
-    "normed_heads": ("qk", "promotion", "scale: float32"),
-    "patches_turned": ("qk", "promotion", "float32"),
-    "positions_resampled": ("qkv", "promotion", "positions: float32"),
-    "prepared_norms": ("qkv", "promotion", "weight: float32"),
-    "prompt_on_meta": ("v", "other", "on the device meta"),
-    "recomputed_by_checkpoint": ("qkv", "float32-from-start", "weight: float32"),
-    "scaled_layer": ("qkv", "promotion", "gamma: float32"),
-    "scaled_queries": ("q", "promotion", ""),
-    "text_in_float32": ("kv", "float32-from-start", "weight: float32"),
-    "squashed_by_compiled": ("v", "promotion", "openness: float32, in a compiled region"),
-    "time_added": ("qkv", "promotion", ""),
-    "tower_in_float32": ("qkv", "float32-from-start", "weight: float32"),
-    "validated_without_precision": ("qkv", "float32-from-start", "weight: float32"),
-}
 
 OF_REPORTS = (
-    _scenes(reported, _REPORTED)
-    | _scenes(reported_later, _REPORTED_LATER)
-    | _scenes(habits, _HABITS)
-    | _scenes(kinds, _KINDS)
-    | _scenes(shapes, _SHAPES)
-    | _scenes(joins, _JOINS)
+    _scenes(labels.REPORTED, reported, everyday)
+    | _scenes(labels.REPORTED_LATER, reported_layers, reported_positions, reported_shapes)
+    | _scenes(labels.HABITS, habits)
+    | _scenes(labels.KINDS, kinds)
+    | _scenes(labels.SHAPES, shapes)
+    | _scenes(labels.JOINS, joins)
 )
 
 for _name in (
@@ -378,7 +260,19 @@ def lines_marked(module: Any) -> dict[str, set[int]]:
     return found
 
 
-FILES = (models, reported, reported_later, habits, kinds, shapes, joins)
+FILES = (
+    models,
+    parts,
+    reported,
+    everyday,
+    reported_layers,
+    reported_positions,
+    reported_shapes,
+    habits,
+    kinds,
+    shapes,
+    joins,
+)
 
 LINES = {name: lines for module in FILES for name, lines in lines_marked(module).items()}
 

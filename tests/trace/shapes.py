@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tests.trace.reported import BF16, F32, attend, sdpa
+from tests.trace.calls import BF16, F32, attend, sdpa
 
 
 def autocast(**options):

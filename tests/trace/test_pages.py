@@ -12,7 +12,7 @@ from fadoctor import api  # noqa: E402
 from fadoctor.model.verdict import Backend  # noqa: E402
 from fadoctor.proof.trace.fixture import traced_test  # noqa: E402
 from fadoctor.report.html.trace import render  # noqa: E402
-from tests.trace import reported, standin  # noqa: E402
+from tests.trace import calls, standin  # noqa: E402
 from tests.unit.report.html.test_page import read  # noqa: E402
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def attended() -> None:
 
 
 def refused() -> Trace:
-    q, k, v = reported.heads()  # type: ignore[no-untyped-call]
+    q, k, v = calls.heads()  # type: ignore[no-untyped-call]
     with api.trace() as trace:
         k = k * torch.ones(8)  # <script>alert("&")</script>
         with pytest.raises(RuntimeError):
-            reported.attend(q, k, v)  # type: ignore[no-untyped-call]
+            calls.attend(q, k, v)  # type: ignore[no-untyped-call]
     return trace
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
 
 from fadoctor import api  # noqa: E402
-from tests.trace import models, reported_later, scenes, standin  # noqa: E402
+from tests.trace import models, reported_shapes, scenes, standin  # noqa: E402
 from tests.work import examples  # noqa: E402
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def test_what_torch_jit_compiled_is_called_as_before() -> None:
     """Also where it was compiled before, and its classes are left as they were."""
     kinds = [torch._C.ScriptFunction, torch._C.ScriptMethod]
     before = [vars(kind)["__call__"] for kind in kinds]
-    function = torch.jit.script(reported_later.scripted_turn)
-    module = torch.jit.script(reported_later.Lifting())
+    function = torch.jit.script(reported_shapes.scripted_turn)
+    module = torch.jit.script(reported_shapes.Lifting())
     x, cos = torch.randn(1, 3, 8, dtype=torch.bfloat16), torch.randn(3, 8)
     bare = function(x, cos), module(x)
     with api.trace() as trace:

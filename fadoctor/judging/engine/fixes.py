@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from fadoctor.model.fix import Effect
     from fadoctor.model.rule import FixTemplate, StepTemplate
 
+UNINSTALL = ("pip", "uninstall", "-y")
+"""What removes packages; without -y pip asks, and a line that was pasted waits for ever."""
+
 _REQUIREMENT = (
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}(\[[A-Za-z0-9,._ -]{0,100}\])?"
     r"( ?(===?|~=|!=|<=?|>=?) ?[A-Za-z0-9.*+!_-]{1,60},?){0,24}"
@@ -246,7 +249,7 @@ def command(
         case StepKind.INSTALL:
             before = ("pip", "install", *(("--index-url", index) if index else ()), *options)
         case StepKind.UNINSTALL:
-            before = ("pip", "uninstall")
+            before = UNINSTALL
         case StepKind.SET:
             return assignment(*items, windows=windows)
         case _:

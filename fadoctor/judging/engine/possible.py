@@ -62,6 +62,16 @@ _FLASH = compiled(r"(?i)flash[-_ ]?att|(?<![a-z])fa-?2(?![a-z])")
 _ERROR = compiled(r"\b[A-Z]\w{0,60}(?:Error|Exception)\b")
 
 
+class _Waiting(msgspec.Struct, frozen=True):
+    """A fix with commands whose conditions are open."""
+
+    title: str
+    facts: tuple[str, ...]
+    """Those that decide."""
+    tables: frozenset[str]
+    """Those of which it needs a row."""
+
+
 class _Sorted:
     """The fixes of a rule by how sure they are."""
 
@@ -76,13 +86,10 @@ class _Sorted:
         self.advice: list[Fix] = []
         self.of_others: list[Fix] = []
         self.tried: list[Fix] = []
-        self.waiting: list[tuple[str, tuple[str, ...]]] = []
-        """Titles of fixes with commands whose conditions are open, and the facts that decide."""
-        self.waiting_for_others: list[tuple[str, tuple[str, ...]]] = []
+        self.waiting: list[_Waiting] = []
+        self.waiting_for_others: list[_Waiting] = []
         self._reading: set[str] = set()
         """Tables of which a proved command looks the row up itself, where it runs."""
-        self._served: dict[str, frozenset[str]] = {}
-        """Titles of fixes that wait, and the tables of which they need a row."""
 
     def put(self, template: FixTemplate) -> None:
         """Put one fix where it belongs; one that does not hold nowhere."""
@@ -112,16 +119,13 @@ class _Sorted:
             self._keep(_told(aside, template, self._shown), template, rank)
         elif not is_tried(template, None, self._log) and not is_hopeless(template.steps, aside):
             waiting = self.waiting_for_others if is_of_others else self.waiting
-            title = _title(aside, template)
-            waiting.append((title, _deciding(aside, template)))
-            self._served[title] = _tables(template, unsaid=False)
+            tables = _tables(template, unsaid=False)
+            waiting.append(_Waiting(_title(aside, template), _deciding(aside, template), tables))
 
-    def unanswered(self) -> list[tuple[str, tuple[str, ...]]]:
+    def unanswered(self) -> list[_Waiting]:
         """Return what waits for a fact that no proved command reads by itself."""
         return [
-            (title, facts)
-            for title, facts in self.waiting
-            if not self._served[title] or not self._served[title] <= self._reading
+            each for each in self.waiting if not each.tables or not each.tables <= self._reading
         ]
 
     def _is_unasked(self, template: FixTemplate) -> bool:
@@ -265,13 +269,13 @@ def _is_of_others(scope: Scope, template: FixTemplate) -> bool:
     return not about <= {*named, "torch", scope.rule.subject.replace("-", "_")}
 
 
-def _asked(waiting: Iterable[tuple[str, tuple[str, ...]]], scope: Scope) -> tuple[Fix, ...]:
+def _asked(waiting: Iterable[_Waiting], scope: Scope) -> tuple[Fix, ...]:
     """Return the one question that decides most between fixes that wait for facts."""
     votes: Counter[Question] = Counter()
     titles: dict[Question, list[str]] = {}
-    for title, facts in waiting:
-        plain = title.removeprefix(_OR)
-        questions = {question_about(name, scope) for name in facts}
+    for each in waiting:
+        plain = each.title.removeprefix(_OR)
+        questions = {question_about(name, scope) for name in each.facts}
         for question in filter(None, questions):
             votes[question] += 1
             titles.setdefault(question, []).append(plain[:1].upper() + plain[1:])

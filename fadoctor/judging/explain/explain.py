@@ -155,7 +155,7 @@ def explain(
     shown = _set_apart(reading, shown, knowledge, ignore) if is_report else calmed(shown)
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
-    told = told_in(reading.lines) if is_report else ()
+    told = told_in(reading.lines, shown) if is_report else ()
     is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines, knowledge)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     worded = _worded(reading.ranked.causes)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.errors import ApplyError
-from fadoctor.model.typed import decode
 from fadoctor.repair.apply.likeness import changed_versions, named_by, read_likeness
 from fadoctor.repair.apply.ownership import (
     Claims,
@@ -25,7 +23,7 @@ from fadoctor.repair.apply.ownership import (
     unequal,
 )
 from fadoctor.repair.apply.snapshot import SnapshotEntry, gone, present, read_manifest, same
-from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.store import read_record, write_safely
 from fadoctor.repair.apply.strangers import strangers
 
 if TYPE_CHECKING:
@@ -150,12 +148,7 @@ def write_changes(store: Store, changes: Changes) -> None:
 
 def read_changes(store: Store) -> Changes | None:
     """Return the record; None where there is none, ApplyError where it cannot be read."""
-    try:
-        return decode(read_safely(store.changes), Changes)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
-        raise ApplyError(f"{store.changes} cannot be read: {error}") from error
+    return read_record(store.changes, Changes)
 
 
 def _above(path: str) -> list[str]:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.errors import ApplyError
-from fadoctor.model.typed import decode
 from fadoctor.repair.apply.changes import differs
 from fadoctor.repair.apply.others import describe_distributions, describe_files
 from fadoctor.repair.apply.ownership import (
@@ -21,7 +19,7 @@ from fadoctor.repair.apply.ownership import (
     unequal,
 )
 from fadoctor.repair.apply.snapshot import present, read_manifest
-from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.store import read_needed, write_safely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,10 +69,7 @@ def write_decision(store: Store, decision: Decision) -> None:
 
 def read_decision(store: Store) -> Decision:
     """Return what an undo that was interrupted had decided; ApplyError where it is gone."""
-    try:
-        return decode(read_safely(store.decision), Decision)
-    except (OSError, msgspec.DecodeError) as error:
-        raise ApplyError(f"{store.decision} cannot be read: {error}") from error
+    return read_needed(store.decision, Decision)
 
 
 class _Scene:

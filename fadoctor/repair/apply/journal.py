@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.errors import ApplyError
 from fadoctor.model.plan import ActionKind, Plan
-from fadoctor.model.typed import decode
 from fadoctor.repair.apply.step_process import StepProcess
-from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.store import read_record, write_safely
 
 if TYPE_CHECKING:
     from fadoctor.repair.apply.store import Store
@@ -61,9 +59,4 @@ def write_journal(store: Store, journal: Journal) -> None:
 
 def read_journal(store: Store) -> Journal | None:
     """Return the journal, None where there is none; ApplyError for one that cannot be read."""
-    try:
-        return decode(read_safely(store.journal), Journal)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError, RecursionError) as error:
-        raise ApplyError(f"{store.journal} cannot be read: {error}") from error
+    return read_record(store.journal, Journal)

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.errors import ApplyError
-from fadoctor.model.typed import decode
 from fadoctor.repair.apply.ownership import claims, installed, is_compiled
-from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.store import read_needed, write_safely
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -126,10 +124,7 @@ def write_likeness(store: Store, likeness: Likeness) -> None:
 
 def read_likeness(store: Store) -> Likeness:
     """Return it; ApplyError where it cannot be read, and nothing can be compared."""
-    try:
-        return decode(read_safely(store.likeness), Likeness)
-    except (OSError, msgspec.DecodeError) as error:
-        raise ApplyError(f"{store.likeness} cannot be read: {error}") from error
+    return read_needed(store.likeness, Likeness)
 
 
 def _changed(name: str, was: tuple[str, ...], now: tuple[str, ...]) -> str:

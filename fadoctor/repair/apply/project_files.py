@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import ApplyError
-from fadoctor.model.typed import decode
-from fadoctor.repair.apply.store import read_safely, write_safely
+from fadoctor.repair.apply.store import read_record, write_safely
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +86,8 @@ def _restored(found: ProjectFiles, folder: Path) -> Iterator[str]:
 
 
 def _read(store: Store) -> ProjectFiles | None:
-    try:
-        found = decode(read_safely(store.project), ProjectFiles)
-    except FileNotFoundError:
-        return None
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ApplyError(f"{store.project} cannot be read: {error}") from error
-    if not found.before.keys() <= _EVERY:
+    found = read_record(store.project, ProjectFiles)
+    if found is not None and not found.before.keys() <= _EVERY:
         raise ApplyError(f"{store.project} names files that no project has")
     return found
 

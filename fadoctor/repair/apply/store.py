@@ -8,11 +8,12 @@ import signal
 import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from fadoctor.model.errors import ApplyError
+from fadoctor.model.typed import decode
 from fadoctor.processes.own_files import (
     NotOurOwnError,
     open_own,
@@ -25,6 +26,8 @@ from fadoctor.processes.own_files import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_T = TypeVar("_T")
 
 FOLDER = ".fadoctor"
 """Inside the environment: hard links need the same file system."""
@@ -174,3 +177,21 @@ def write_safely(path: Path, document: object) -> None:
 def read_safely(path: Path) -> bytes:
     """Return what `write_safely` wrote; OSError for what it did not."""
     return read_own(path)
+
+
+def read_record(path: Path, kind: type[_T]) -> _T | None:
+    """Return the record in a file; None where there is none, ApplyError where it cannot be read."""
+    try:
+        return decode(read_safely(path), kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise ApplyError(f"{path} cannot be read: {error}") from error
+
+
+def read_needed(path: Path, kind: type[_T]) -> _T:
+    """Return the record in a file; ApplyError where it is gone or cannot be read."""
+    found = read_record(path, kind)
+    if found is None:
+        raise ApplyError(f"{path} cannot be read: it is gone")
+    return found

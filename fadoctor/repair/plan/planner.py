@@ -184,7 +184,7 @@ class _Planning:
         is_idle = self.is_unasked and not self.findings and not self.complaints
         if self.unread or is_idle:
             return Solution((), Cost())
-        if self.problem.is_foreign:
+        if self.problem.has_amd:
             chosen = self._for_rocm(rocm_choices(self.problem, self.findings))
             chosen = (*chosen, *libraries(self.problem, chosen))
             return Solution((*chosen, *triton_backend(self.problem, chosen)), Cost())

@@ -101,7 +101,7 @@ def _missed(
 def _can_be_planned(problem: Problem, package: str) -> bool:
     """Return whether releases of a package are known, to be put into a plan."""
     helpers = problem.session.candidates.helpers
-    if problem.is_foreign and package in COMPILED_BESIDE:
+    if problem.has_amd and package in COMPILED_BESIDE:
         return False
     return package in problem.packages or helpers.knows(PACKAGES[package][0])
 
@@ -111,13 +111,13 @@ def _unplanned(problem: Problem, after: Environment) -> Iterable[str]:
     for package in problem.wishes.asked:
         if not is_there(after, package) and not _can_be_planned(problem, package):
             name = PACKAGES[package][0]
-            if problem.is_foreign and package in COMPILED_BESIDE:
+            if problem.has_amd and package in COMPILED_BESIDE:
                 yield f"{name}: {_FOR_CUDA}"
                 continue
-            if problem.is_foreign and package == FLASH_ATTN:
+            if problem.has_amd and package == FLASH_ATTN:
                 yield f"{name}: PyPI has its sources alone, for ROCm too"
                 continue
-            if problem.is_foreign and package in ATTENTION:
+            if problem.has_amd and package in ATTENTION:
                 yield f"{name}: PyPI has no build for ROCm, and its build for CUDA replaces torch"
                 continue
             yield (

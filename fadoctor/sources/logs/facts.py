@@ -27,6 +27,7 @@ from fadoctor.sources.pasted.cleaning import is_fence, plain
 from fadoctor.sources.pasted.combine import CombinedClaims, is_short_for
 from fadoctor.sources.pasted.package_lists import TOOL as LISTS
 from fadoctor.sources.pasted.report import claims_in
+from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
 from fadoctor.sources.pasted.whole_names import with_whole_names
 from fadoctor.sources.targets.derived import derive
 
@@ -126,7 +127,8 @@ def _lines_of(reported: Iterable[Claim]) -> frozenset[int]:
     found: set[int] = set()
     for tool, numbers in of_tool.items():
         # A list of packages says nothing of the lines between two of its own.
-        found.update(numbers if tool == LISTS else range(min(numbers), max(numbers) + 1))
+        is_apart = tool in (LISTS, UNMET)
+        found.update(numbers if is_apart else range(min(numbers), max(numbers) + 1))
     return frozenset(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from fadoctor.model.fact import Value
+from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.syntax.patterns import compiled
 
 RUNTIME = "torch.__version__"
@@ -21,6 +22,9 @@ CUT_NAME = "cut_name"
 
 COMPLETE = "packages.complete"
 """That a list names every package there is."""
+
+OF_CONDA = {"pytorch": TORCH, "pytorch-gpu": TORCH, "torchtriton": TRITON}
+"""Names that conda has for what pip calls otherwise."""
 
 NOT_SAID = (
     "Could not collect", "N/A", "None", "Not found", "", "unknown", "not installed", "No CUDA",

@@ -9,6 +9,7 @@ from fadoctor.model.environment import SUBJECT_LIMIT, UNSAID
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.pasted.claims import AVAILABLE, COMPLETE, RUNTIME, Claim
+from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
 from fadoctor.sources.pasted.torch_facts import torch_facts
 from fadoctor.sources.probes.metadata import normalise_name
 from fadoctor.sources.probes.world import known, unknown
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PACKAGE = "package:"
-LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree", "pip"})
+LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree", UNMET})
 """Where the versions come from that installers print: with their labels, if they have any."""
 _GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 

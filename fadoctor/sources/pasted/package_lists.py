@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import TRITON
-from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, Claim, PastedLine
+from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, OF_CONDA, Claim, PastedLine
 from fadoctor.sources.pasted.names import distribution_of
+from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
+from fadoctor.sources.pasted.requirement_lines import requirement_lines
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _CONDA_ROW = compiled(
     r"(?P<name>[A-Za-z0-9_][\w.-]{0,100})\s{1,60}(?P<version>\d[\w.+!-]{0,80})"
     r"\s{1,60}(?P<build>\S{1,120})(?:\s{1,60}(?P<channel>\S{1,120}))?"
 )
-_OF_CONDA = {"pytorch": "torch", "pytorch-gpu": "torch", "torchtriton": TRITON}
-"""Names that conda has for what pip calls otherwise."""
 # cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0
 _BUILD_CUDA = compiled(r"cuda_?(?P<major>[0-9]{2})\.?(?P<minor>[0-9])(?![0-9])")
 
@@ -47,12 +46,6 @@ _UV = compiled(r"Using Python (?P<version>3\.\d{1,2}\.\d{1,2}) environment at: \
 _TREE = compiled(
     r"[\s|`+\\\u2502\u251c\u2514\u2500-]{0,60}(?P<name>[A-Za-z0-9][\w.-]{0,100}) "
     r"\[required: [^\]\n]{1,80}, installed: (?P<version>\d[\w.+!-]{0,80})\]"
-)
-# vllm 0.16.0 requires transformers<5, but you have transformers 5.2.0 which is incompatible.
-_CONFLICT = compiled(
-    r"(?:ERROR: )?(?P<name>[A-Za-z0-9][\w.-]{0,100}) (?P<version>\d[\w.+!-]{0,80}) (?:requires|has "
-    r"requirement) [^\n]{1,300}?, (?:but you(?:'ll)? have |which is not installed)"
-    r"(?:(?P<other>[A-Za-z0-9][\w.-]{0,100}) (?P<there>\d[\w.+!-]{0,80}))?[^\n]{0,60}"
 )
 # torch   2.6.0, torch (!) 2.6.0 and what it is for, as poetry has it
 _LOOSE = compiled(
@@ -95,8 +88,8 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
             yield Claim("python.version", used["version"], line.number, TOOL)
         elif tree := _TREE.fullmatch(line.text.rstrip()):
             yield Claim(f"package:{tree['name']}", tree["version"], line.number, "pipdeptree")
-        elif conflict := _CONFLICT.fullmatch(text):
-            yield from _conflict(conflict, line.number)
+        elif unmet := tuple(_there(text, line.number)):
+            yield from unmet
         elif found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
             version = found["version"].replace("%2B", "+")
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
@@ -109,11 +102,12 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
             shown = ""
 
 
-def _conflict(found: re.Match[str], line: int) -> Iterator[Claim]:
-    """Yield what pip says is installed where it says that it does not fit."""
-    yield Claim(f"package:{found['name']}", found["version"], line, "pip")
-    if found["other"]:
-        yield Claim(f"package:{found['other']}", found["there"].rstrip("."), line, "pip")
+def _there(text: str, line: int) -> Iterator[Claim]:
+    """Yield the releases of which an installer, or a check, says that they do not fit."""
+    for told in requirement_lines(text):
+        if told.is_certain:
+            said = ((told.asker, told.release), (told.needs, told.found))
+            yield from (Claim(f"package:{n}", v, line, UNMET) for n, v in said if n and v)
 
 
 def _without_head(lines: tuple[PastedLine, ...], told: set[int]) -> Iterator[Claim]:
@@ -164,7 +158,7 @@ def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> l
         return [Claim("python.version", version, line, TOOL)]
     if name == "pytorch-cuda":
         return [Claim("torch.cuda", version, line, TOOL)]
-    name = _OF_CONDA.get(name, name)
+    name = OF_CONDA.get(name, name)
     claims = [Claim(f"package:{name}", version, line, TOOL)]
     if python := _BUILD_PYTHON.match(build):
         minor = f"3.{python['minor']}"

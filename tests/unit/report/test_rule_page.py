@@ -372,7 +372,7 @@ def test_steps_in_words(tmp_path: Path) -> None:
     text = page_markdown.render(page(tmp_path, "some-rule", area__some_rule=rule))
     shown = ["set `A=1`", "unset `B` `C`", "setting: `x=1`"]
     assert "\n".join(f"- {step}" for step in shown) in text
-    assert "```sh\npip uninstall triton\n```" in text
+    assert "```sh\npip uninstall -y triton\n```" in text
 
 
 def test_only_some_cases_are_named(tmp_path: Path) -> None:

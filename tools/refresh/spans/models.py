@@ -113,8 +113,35 @@ def _text(node: ast.expr | None) -> Iterator[str]:
 
 
 def name_rows(what: Names, had: Mapping[Version, frozenset[str]]) -> list[str]:
-    """Return the rows of one kind; what each release has is ``had``."""
-    return [_row(what, span, max(had)) for span in spans(had)]
+    """Return the rows of one kind; what each release has is ``had``.
+
+    The last of them has what all releases have. What came back is there since then.
+    """
+    had = _since_it_came_back(had)
+    rows = [_row(what, span, max(had)) for span in spans(had)]
+    always = frozenset.intersection(*had.values())
+    return [*rows, _row_of_all(what, always, had)] if always else rows
+
+
+def _since_it_came_back(
+    had: Mapping[Version, frozenset[str]],
+) -> dict[Version, frozenset[str]]:
+    """Return what each release has, without what a later one lacks that comes back after it."""
+    found: dict[Version, frozenset[str]] = {}
+    seen: frozenset[str] = frozenset()
+    ended: frozenset[str] = frozenset()
+    for version in sorted(had, reverse=True):
+        ended |= seen - had[version]
+        found[version] = had[version] - ended
+        seen |= found[version]
+    return found
+
+
+def _row_of_all(what: Names, names: frozenset[str], had: Mapping[Version, frozenset[str]]) -> str:
+    oldest, newest = min(had), max(had)
+    releases = f">={oldest},<{_end(what, newest, newest)}"
+    told = f"package: {what.package}, kind: {what.kind}, name: {' '.join(sorted(names))}"
+    return f'  - {{{told}, releases: "{releases}"}}\n'
 
 
 def _row(what: Names, span: Span, newest: Version) -> str:

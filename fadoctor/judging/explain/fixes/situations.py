@@ -46,11 +46,10 @@ LINE = 400
 _PIP = "pip "
 # CMAKE_ARGS="-DGGML_CUDA=on" pip install x: variables that hold for this command alone
 _VARIABLES = compiled(r"(?:[A-Z][A-Z_]{1,40}=(?:\"[^\"\n]{0,120}\"|[^\s\"]{1,80}) ){1,3}(?=pip )")
-_ASKS, _SILENT = "uninstall", "-y"
-"""A cell of a notebook cannot answer what pip asks, nor can the build of an image."""
-_UNINSTALLS = compiled(r"(?<!uv )\b(pip3? uninstall )(?!-y\b)")
+_OF_UV, _YES = "uv pip", "-y "
+"""uv asks nothing, and warns of the answer that pip needs."""
 # With torch 2.8 and Python 3.12: pip install --no-deps FILE
-_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<!run )(?<![\w!%/\\.=-])pip ((?:un)?install) ")
+_IN_WORDS = compiled(r"(?<!-m )(?<!uv )(?<!run )(?<![\w!%/\\.=-])pip ((?:un)?install) (-y )?")
 # python -c "import torch" | python3 -m pip show torch
 _PYTHON = compiled(r"(?<![\w!%/\\.-])python3? (?=-c |-m pip )")
 _MODULE, _OF_A_RUNNER = " -m pip", " run pip"
@@ -94,8 +93,6 @@ class Situation(msgspec.Struct, frozen=True):
     Without any, they are Debian's own."""
     sets: str = ""
     """The word that sets a variable here, where that is not the shell's."""
-    silent: bool = False
-    """Whether what pip asks is not answered here."""
     shared: tuple[str, ...] = ()
     """The words of a fix for this place and others at once, such as a marker of systems."""
     leads: bool = False
@@ -179,12 +176,11 @@ class Situation(msgspec.Struct, frozen=True):
     def _command(self, step: Step) -> str:
         if self.pip and step.kind in _STARTED and step.text.startswith(_PIP):
             verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
-            asks = verb == _ASKS and _SILENT not in rest.split()
-            silent = _SILENT if asks and self.pip.startswith("!") else ""
-            return " ".join(filter(None, (self.pip, verb, self.option, silent, rest)))
+            rest = rest.removeprefix(_YES) if self._is_uv else rest
+            return " ".join(filter(None, (self.pip, verb, self.option, rest)))
         if self.pip and step.kind is StepKind.ADVICE:
             named = _PYTHON.sub(lambda found: self._python or found[0], step.text)
-            return _IN_WORDS.sub(lambda found: f"{self.pip} {found[1]} ", named)
+            return _IN_WORDS.sub(self._in_words, named)
         if self._python and step.kind is StepKind.SYSTEM and _PYTHON.match(step.text):
             text = _PYTHON.sub(lambda _: self._python, step.text, count=1)
             return _STARTS_PIP.sub(_STARTS_UV, text) if self.python else text
@@ -194,6 +190,14 @@ class Situation(msgspec.Struct, frozen=True):
         if self.sets and step.kind in _OF_SHELL and step.text.startswith(_EXPORT):
             return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
+
+    def _in_words(self, found: re.Match[str]) -> str:
+        yes = "" if self._is_uv else found[2] or ""
+        return f"{self.pip} {found[1]} {yes}"
+
+    @property
+    def _is_uv(self) -> bool:
+        return self.pip.endswith(_OF_UV)
 
     @property
     def _python(self) -> str:
@@ -323,8 +327,6 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     """Return a fix with what is to be known beside it in the first of some places."""
     for each in here:
         fix = each.started(fix)
-    if any(each.silent for each in here):
-        fix = _silent(fix)
     if any(each.owns(fix) for each in here):
         return fix
     shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
@@ -341,17 +343,6 @@ def _elsewhere(fix: Fix) -> int:
         return 0
     places = (at for at, step in enumerate(fix.steps) if _ELSEWHERE.search(step.text))
     return next(places, len(fix.steps))
-
-
-def _silent(fix: Fix) -> Fix:
-    """Return a fix whose commands do not ask before they uninstall."""
-    steps = tuple(
-        msgspec.structs.replace(step, text=_UNINSTALLS.sub(rf"\g<1>{_SILENT} ", step.text))
-        if step.kind is StepKind.UNINSTALL
-        else step
-        for step in fix.steps
-    )
-    return msgspec.structs.replace(fix, steps=steps)
 
 
 def _instead(here: Situation) -> Fix:
@@ -384,7 +375,6 @@ def _situation(row: Row, text: str, parts: Sequence[Row]) -> Situation:
         str(row["situation"]),
         tuple(cell_words(row.get("never"))),
         tuple(cell_words(row.get("own"))),
-        silent=row.get("silent") is True,
         shared=tuple(cell_words(row.get("shared"))),
         leads=row.get("leads") is True,
         renames=tuple(cell_words(row.get("renames"))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,11 +24,11 @@ from fadoctor.model.packages import (
 from fadoctor.model.rule import rules_by_id
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
+from fadoctor.sources.pasted.requirement_lines import ToldRequirement, requirement_lines
 from fadoctor.sources.targets.derived import derive
-from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.judging.explain.causes import Cause
     from fadoctor.knowledge.matrix.query import Matrix
@@ -37,24 +37,6 @@ if TYPE_CHECKING:
 TOLD_LIMIT = 40
 """Most of such lines of one text that are read."""
 
-# vllm 0.16.0+cu130 requires transformers<5,>=4.56.0, but you have transformers 5.2.0 which is
-# incompatible. | flash-attn 2.8.3 requires torch, which is not installed.
-# xformers==0.0.30 requires torch==2.7.0
-_REQUIRES = compiled(
-    r"(?<![\w.-])(?P<package>[A-Za-z][\w.-]{1,40})(?: |==| \()v?"
-    r"(?P<release>\d[\w.+!-]{0,30})\)? (?:requires|has requirement|depends on) "
-    r"(?P<needs>[A-Za-z](?:[\w.-]{0,40}\w)?)(?:\[[\w, -]{1,40}\])?"
-)
-_VERSION = (
-    r"\d{1,8}(?:\.\d{1,8}){0,6}(?:\.\*)?(?:(?:a|b|rc|\.?post|\.?dev)\d{1,8})?(?:\+[\w.]{1,30})?"
-)
-_CLAUSE = rf"(?:===?|~=|!=|<=?|>=?) ?{_VERSION}"
-_RANGE = compiled(rf" ?\(?(?P<range>{_CLAUSE}(?:, ?{_CLAUSE}){{0,4}})")
-_TAIL = compiled(
-    r"[^,\n]{0,120},? (?:(?P<missing>which is not installed)"
-    r"|but you(?:.ll)?(?: will)? have [A-Za-z][\w.-]{1,40} (?P<found>\d[\w.+!-]{0,30}))"
-)
-_WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = "requirement-unmet"
 _KNOWN = STACK | COMPANIONS
 _CALLED = FLASH_ATTN.replace("_", "-")
@@ -62,99 +44,75 @@ _BOUND = frozenset({TORCH, _CALLED, XFORMERS, TRITON})
 """What a package is compiled for that asks for one release, or calls without a promise."""
 
 
-class Told(msgspec.Struct, frozen=True):
-    """One requirement that somebody says is not met."""
-
-    package: str
-    release: str
-    needs: str
-    range: str
-    found: str
-    """The version that is installed, "" where none is, or nothing is said."""
-    is_missing: bool
-    is_certain: bool
-    """Whether the line says itself that it is not met."""
-    line: Line
+Told = tuple[ToldRequirement, Line]
+"""One requirement of the stack that somebody says is not met, and the line that says so."""
 
 
-def told_in(lines: Iterable[Line]) -> tuple[Told, ...]:
-    """Return the requirements of the stack that lines tell of."""
-    found = [each for line in lines for each in _of_line(line) if _is_of_stack(each)]
-    return tuple(found[:TOLD_LIMIT])
+def told_in(lines: Iterable[Line], shown: Iterable[Cause] = ()) -> tuple[Told, ...]:
+    """Return the requirements of the stack that lines tell of, with who asks.
+
+    What a line says without the asker's release is left to a cause that its words show.
+    """
+    loud = (cause for cause in shown if cause.severity is not Severity.NOTE)
+    worded = {line.number for cause in loud for line in cause.lines}
+    told = ((each, line) for line in lines for each in requirement_lines(line.text))
+    of_stack = ((each, line) for each, line in told if _is_of_stack(each))
+    kept = (one for one in of_stack if one[0].release or one[1].number not in worded)
+    return tuple(islice(kept, TOLD_LIMIT))
 
 
-def _of_line(line: Line) -> Iterator[Told]:
-    if not any(word in line.text for word in _WORDS):
-        return
-    for found in _REQUIRES.finditer(line.text):
-        ranged = _RANGE.match(line.text, found.end())
-        tail = _TAIL.match(line.text, ranged.end() if ranged else found.end())
-        said = tail.groupdict() if tail else {}
-        missing, installed = bool(said.get("missing")), said.get("found") or ""
-        yield Told(
-            _normal(found["package"]),
-            found["release"].rstrip("."),
-            _normal(found["needs"]),
-            ranged["range"].replace(" ", "").rstrip(",") if ranged else "",
-            installed.rstrip("."),
-            missing,
-            missing or bool(installed),
-            line,
+def _is_of_stack(told: ToldRequirement) -> bool:
+    if told.asker not in _KNOWN:
+        is_bound = told.needs in _BOUND and (
+            told.specifier.startswith("==") or told.needs == _CALLED
         )
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _is_of_stack(told: Told) -> bool:
-    if told.package not in _KNOWN:
-        is_bound = told.needs in _BOUND and (told.range.startswith("==") or told.needs == _CALLED)
-        return is_bound and told.is_certain and not told.is_missing
+        return bool(told.asker and is_bound and told.found)
     return told.needs in _KNOWN | BYSTANDERS
 
 
 def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFacts:
     """Return the facts of a text with those of its installer's lines, where nothing else tells."""
+    environment = facts.environment
+    known = environment.facts
     said: dict[str, Fact] = {}
-    for each in told:
+    for each, line in told:
         if not each.is_certain:
             continue
-        source = f"line {each.line.number}"
-        for distribution, version in ((each.package, each.release), (each.needs, each.found)):
+        source = f"line {line.number}"
+        for distribution, version in ((each.asker, each.release), (each.needs, each.found)):
             key = package_of(distribution)
             if key and version:
                 said.setdefault(f"{key}.version", Known(version, source))
                 said.setdefault(f"{key}.distribution", Known(distribution, source))
-        key = package_of(each.package)
-        if key and each.range:
+        key = package_of(each.asker)
+        release = said.get(f"{key}.version", known.get(f"{key}.version"))
+        if key and each.specifier and isinstance(release, Known):
             required = dict(fact_mapping(said.get(f"{key}.requires")))
-            said[f"{key}.requires"] = Known({**required, each.needs: each.range}, source)
-    environment = facts.environment
-    known = environment.facts
+            said[f"{key}.requires"] = Known({**required, each.needs: each.specifier}, source)
     new = {name: fact for name, fact in said.items() if not isinstance(known.get(name), Known)}
     if not new:
         return facts
     world = msgspec.structs.replace(environment, facts={**known, **new})
     named = {**facts.named, **{k: v for k, v in new.items() if k.endswith(".version")}}
     world = derive(world, matrix)
-    unmet = _unmet(told, matrix)
+    unmet = _unmet(told, world.facts, matrix)
     world = msgspec.structs.replace(world, facts={**world.facts, **unmet})
     return LogFacts(world, named, facts.reported)
 
 
-def _unmet(told: Iterable[Told], matrix: Matrix) -> dict[str, Fact]:
+def _unmet(told: Iterable[Told], facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return what is not met of the requirements that no rule of their own speaks of."""
     found: dict[str, Fact] = {}
-    for each in told:
-        key = package_of(each.package)
-        if not key or not each.is_certain or _rule_of(each, matrix) != _OTHERS:
+    for each, line in told:
+        key = package_of(each.asker)
+        is_read = each.is_certain and isinstance(facts.get(f"{key}.version"), Known)
+        if not is_read or _rule_of(each, matrix) != _OTHERS:
             continue
-        source = f"line {each.line.number}"
+        source = f"line {line.number}"
         values: dict[str, Value] = {
-            "unmet": {each.needs: f"{each.range} ({each.found or 'not installed'})"},
+            "unmet": {each.needs: f"{each.specifier} ({each.found or 'not installed'})"},
             "unmet_told": {each.needs: each.found or "(not installed)"},
-            "unmet_alone": (f"{each.needs}{each.range}",),
+            "unmet_alone": (f"{each.needs}{each.specifier}",),
         }
         found |= {f"{key}.{name}": Known(value, source) for name, value in values.items()}
         outside: Fact = Absent("it is not installed")
@@ -184,25 +142,26 @@ def told_causes(
     """
     rules = rules_by_id(knowledge)
     seen = set()
-    for each in told:
+    for each, line in told:
         known = facts.environment.facts.get(f"{package_of(each.needs)}.version")
         found = each.found or (str(known.value) if isinstance(known, Known) else "")
-        broken = bool(found and each.range) and does_satisfy(found, each.range) is False
+        broken = bool(found and each.specifier) and does_satisfy(found, each.specifier) is False
         if not (each.is_missing or broken):
             continue
         rule = rules.get(_rule_of(each, matrix))
         if rule is None or rule.id in seen:
             continue
         seen.add(rule.id)
-        is_aside = ends_otherwise and rule.id == _OTHERS and each.package not in _KNOWN
+        is_aside = ends_otherwise and rule.id == _OTHERS and each.asker not in _KNOWN
         has = f"{each.needs} {found} is installed" if found else f"{each.needs} is not installed"
+        asker = f"{each.asker} {each.release}".rstrip()
         yield line_cause(
             rule,
-            f"{each.package} {each.release} requires {each.needs}{each.range}, but {has}.",
-            each.line,
+            f"{asker} requires {each.needs}{each.specifier}, but {has}.",
+            line,
             severity=Severity.NOTE if is_aside else _SEVERITY.get(rule.severity, Severity.WARNING),
             confidence=Confidence.HIGH if each.is_certain else Confidence.MEDIUM,
-            captures={"requirer": package_of(each.package)},
+            captures={"requirer": package_of(each.asker)},
         )
 
 
@@ -210,8 +169,8 @@ _SEVERITY = {Severity.NOTE: Severity.NOTE}
 """What an installer leaves behind may still work: no more than a warning."""
 
 
-def _rule_of(told: Told, matrix: Matrix) -> str:
+def _rule_of(told: ToldRequirement, matrix: Matrix) -> str:
     """Return the rule that speaks of a requirement; by the table, else the one of all others."""
-    asked = {"package": Known(told.package, "told"), "requirement": Known(told.needs, "told")}
+    asked = {"package": Known(told.asker, "told"), "requirement": Known(told.needs, "told")}
     cell = matrix.find("requirement-rules", asked).cell("missing" if told.is_missing else "outside")
     return str(cell.value) if isinstance(cell, Known) else _OTHERS

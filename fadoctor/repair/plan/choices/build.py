@@ -14,10 +14,11 @@ from fadoctor.repair.plan.choices.released import is_in_specifier, released
 from fadoctor.repair.plan.choices.wheel_facts import known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
+    from fadoctor.model.rule import Table
     from fadoctor.repair.plan.choices.candidates import Candidates
 
 MEMORY_PER_JOB = 9 << 30
@@ -46,13 +47,18 @@ def build_choices(
     return found
 
 
+def published_sources(tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
+    """Yield the releases of flash-attn whose sources PyPI has, and the Python that each requires.
+
+    The oldest first; none that was withdrawn.
+    """
+    for row in tables["flash-attn-releases"].rows:
+        if row.get("on_pypi") is True and row.get("yanked") is not True:
+            yield str(row["version"]), str(row.get("python") or "")
+
+
 def _releases(environment: Environment, candidates: Candidates) -> Iterator[tuple[str, str]]:
-    rows = candidates.tables["flash-attn-releases"].rows
-    names = [
-        (str(row["version"]), str(row.get("python") or ""))
-        for row in rows
-        if row.get("on_pypi") is True and row.get("yanked") is not True
-    ]
+    names = published_sources(candidates.tables)
     good = [each for each in names if candidates.files.is_good(each[0], environment)]
     yield from sorted(good, key=lambda each: version_key(each[0]), reverse=True)
 

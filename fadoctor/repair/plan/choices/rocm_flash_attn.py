@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Absent, Known, fact_mapping, fact_text
 from fadoctor.model.packages import ALWAYS, FLASH_ATTN, PACKAGES, TORCH
 from fadoctor.model.verdict import Backend, Dtype
+from fadoctor.repair.plan.choices.build import published_sources
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.released import accepts, is_in_specifier, is_there, released
 from fadoctor.repair.plan.choices.releases import python_of
@@ -71,12 +72,10 @@ def _releases(problem: Problem) -> Iterator[str]:
     """Yield the releases whose sources PyPI has, and whose Triton backend works here."""
     wished = problem.wishes.pinned.get(FLASH_ATTN, "")
     python = python_of(problem.environment).rstrip("t")
-    for row in problem.session.matrix.tables["flash-attn-releases"].rows:
-        version = str(row["version"])
-        is_good = row.get("on_pypi") is True and row.get("yanked") is not True
-        if not (is_good and accepts(wished, version) and works_by_triton(problem, version)):
+    for version, needed in published_sources(problem.session.matrix.tables):
+        if not (accepts(wished, version) and works_by_triton(problem, version)):
             continue
-        if is_in_specifier(python, known(str(row.get("python") or "") or None)):
+        if is_in_specifier(python, known(needed or None)):
             yield version
 
 

@@ -50,7 +50,7 @@ def rocm_choices(problem: Problem, findings: Iterable[Finding]) -> tuple[Choice,
     None where nothing asks for one, or no table has a build with code for every GPU. Beside a torch
     that stays those come that findings are about.
     """
-    if not problem.is_foreign:
+    if not problem.has_amd:
         return ()
     findings = tuple(findings)
     found = next(_of_fixes(findings), None)

@@ -27,7 +27,12 @@ from fadoctor.model.packages import (
 )
 from fadoctor.model.verdict import Backend, Predicted, Verdict
 from fadoctor.repair.plan.choices.candidates import Candidates
-from fadoctor.repair.plan.choices.domain import decided_in_order, domain, packages_of
+from fadoctor.repair.plan.choices.domain import (
+    decided_in_order,
+    domain,
+    is_of_another_vendor,
+    packages_of,
+)
 from fadoctor.repair.plan.choices.far_back import oldest_torch
 from fadoctor.repair.plan.choices.indexes import CPU
 from fadoctor.repair.plan.choices.name_bounds import NameBounds
@@ -107,7 +112,7 @@ class Problem:
         self.others = {**told_by_facts(environment), **requirements}
         self.lessons = base.lessons
         self.kernels = Kernels(environment, session.matrix)
-        self.is_foreign = has_amd(environment)
+        self.has_amd = has_amd(environment)
         self.is_from_nothing = isinstance(environment.fact("torch.version"), Absent)
         self.hub = hub_packages(session.hub, self.kernels, wishes, base.findings)
         tabled = {*ORDER, *PLANNED, PAIR[1]}
@@ -120,7 +125,7 @@ class Problem:
             for name in TABLED_FRAMEWORKS
             if name in wishes.asked or is_there(environment, name)
         )
-        self.packages = () if self.is_foreign else packages_of(environment, wishes.asked, there)
+        self.packages = () if self.has_amd else packages_of(environment, wishes.asked, there)
         self.left_unmet = LeftUnmet(self)
         self.by_age = tuple(sorted(self.packages, key=lambda name: name not in FRAMEWORKS))
         """The packages whose newest release matters most come first."""
@@ -285,7 +290,7 @@ class Problem:
     def is_beyond_tables(self) -> bool:
         """Whether nobody has written down what there is: for ROCm, this platform, this JetPack."""
         known = self.session.candidates.indexes.knows(self.platform)
-        return self.is_foreign or not known or self.is_left_to_jetpack
+        return self.has_amd or not known or self.is_left_to_jetpack
 
     @property
     def is_left_to_jetpack(self) -> bool:
@@ -333,6 +338,18 @@ def has_amd(environment: Environment) -> bool:
     """Return whether a visible GPU is AMD's: the tables hold releases for CUDA only."""
     vendors = (environment.fact(f"{gpu.subject}.vendor") for gpu in visible_gpus(environment))
     return any(isinstance(vendor, Known) and vendor.value == "amd" for vendor in vendors)
+
+
+def is_on_amd(environment: Environment) -> bool:
+    """Return whether GPU or torch are AMD's, and the first GPU is not NVIDIA's."""
+    is_amd = has_amd(environment) or is_for_rocm(environment)
+    return is_amd and not is_of_another_vendor(environment)
+
+
+def is_for_rocm(environment: Environment) -> bool:
+    """Return whether torch is a build for AMD's GPUs, by what it says or by its label."""
+    has_hip = isinstance(environment.fact("torch.hip"), Known)
+    return has_hip or fact_text(environment.fact("torch.build"), "") == "rocm"
 
 
 def offered_to_ask(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -76,12 +76,12 @@ def _variable(
         why=finding.title,
         findings=(finding.rule_id,),
         side_effects=(fix.side_effects,) if fix.side_effects else (),
-        undo=_undo(environment, name),
+        undo=undo_of_variable(environment, name),
         safety=fix.safety.value,
     )
 
 
-def _undo(environment: Environment, name: str) -> str:
+def undo_of_variable(environment: Environment, name: str) -> str:
     """Return the line that gives a variable its value of before; a sentence where it is unknown."""
     before, windows = environment.fact(f"env.{name}"), environment.is_windows
     if isinstance(before, Known):

@@ -10,6 +10,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.repair.plan.choices.build import missing_modules
 from fadoctor.repair.plan.choices.rocm_flash_attn import is_interpreted
+from fadoctor.repair.plan.written.advice import undo_of_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def build_actions(writer: Writer, choice: Choice) -> Iterator[Action]:
             ActionKind.SET,
             f"set {name} to {value} wherever {choice.distribution} is used",
             env={name: value},
-            undo="restore the line or file that sets it",
+            undo=undo_of_variable(writer.environment, name),
         )
 
 

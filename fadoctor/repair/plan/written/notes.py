@@ -21,9 +21,9 @@ from fadoctor.model.plan import PlanOutcome
 from fadoctor.model.plan_words import DOUBT_NOTE, MOST_NOTE, UNASKED_NOTE, UNDECIDED_NOTE
 from fadoctor.model.rules_version import rules_version
 from fadoctor.repair.plan.choices.choice import ChoiceKind
-from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.repair.plan.choices.offers import bounded
 from fadoctor.repair.plan.choices.released import listed_packages
+from fadoctor.repair.plan.search.problem import is_on_amd
 from fadoctor.repair.plan.written.refusals import ON_A_MAC, instead_notes
 from fadoctor.sources.manifests.installed.combine import exact_version
 
@@ -43,9 +43,7 @@ _SHOWN_PINS = 3
 
 def is_advice_only(problem: Problem) -> bool:
     """Return whether GPU or torch are AMD's: no table plans for them, and advice is printed."""
-    build = problem.environment.fact("torch.build")
-    is_rocm = isinstance(build, Known) and build.value == "rocm"
-    return problem.is_foreign or (is_rocm and not is_of_another_vendor(problem.environment))
+    return problem.has_amd or is_on_amd(problem.environment)
 
 
 def notes_of(problem: Problem, solution: Solution, proof: Proof, *, unread: bool) -> Iterable[str]:

@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.wheels import COMMUNITY, OFFICIAL, WheelRequest
 from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import ATTENTION, FLASH_ATTN, PACKAGES, PLANNED, SGLANG, TORCH, VLLM
 from fadoctor.model.verdict import Backend
+from fadoctor.repair.plan.choices.build import published_sources
 from fadoctor.repair.plan.choices.candidates import WINDOWS
 from fadoctor.repair.plan.choices.far_back import driver_notes
 from fadoctor.repair.plan.choices.indexes import CPU
@@ -51,7 +52,7 @@ _IN_WSL = "linux_x86_64"
 def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield what works where a package for attention was asked for and cannot be planned."""
     is_missed = any(each.startswith(f"{Backend.FA2.value} ") for each in proof.missed)
-    if problem.is_foreign and (is_missed or FLASH_ATTN in problem.wishes.asked):
+    if problem.has_amd and (is_missed or FLASH_ATTN in problem.wishes.asked):
         yield from _on_amd(problem)
     if not proof.missed:
         return
@@ -87,13 +88,13 @@ def instead_notes(problem: Problem, proof: Proof) -> Iterator[str]:
         and (problem.gpus or problem.is_left_to_jetpack)
         and not problem.wishes.hopeless
     ):
-        yield from () if problem.is_foreign else (_WITHOUT_PACKAGE,)
+        yield from () if problem.has_amd else (_WITHOUT_PACKAGE,)
 
 
 def _no_torch(problem: Problem, proof: Proof) -> Iterator[str]:
     """Yield that no torch computes on a GPU that is here, where one is needed and none is here."""
     is_missing = any(each.startswith(f"{TORCH} ") for each in proof.missed)
-    if not problem.is_from_nothing or problem.is_foreign or not (problem.gpus and is_missing):
+    if not problem.is_from_nothing or problem.has_amd or not (problem.gpus and is_missing):
         return
     subject = problem.gpus[0].subject
     gpu = fact_text(problem.environment.fact(f"{subject}.name"), "") or subject
@@ -143,7 +144,7 @@ def _without_gpu(problem: Problem) -> Iterator[str]:
 
 def _older_gpu(problem: Problem) -> Iterator[str]:
     """Yield which frameworks that were asked for start on no GPU that is here, and what does."""
-    if problem.is_foreign or not problem.gpus:
+    if problem.has_amd or not problem.gpus:
         return
     fact = problem.environment.fact
     here = {fact_text(fact(f"{gpu.subject}.compute_capability"), "") for gpu in problem.gpus}
@@ -196,7 +197,8 @@ def _on_amd(problem: Problem) -> Iterator[str]:
             "`rocminfo | grep gfx` prints its gfx"
         )
         return
-    if any(works_by_triton(problem, each) for each in _releases(problem)):
+    releases = published_sources(problem.session.matrix.tables)
+    if any(works_by_triton(problem, version) for version, _ in releases):
         yield (
             f"for ROCm {name} is published as sources; its Triton backend needs {variable}, also "
             "whenever a program runs"
@@ -212,12 +214,6 @@ def _on_amd(problem: Problem) -> Iterator[str]:
 def _compiled_for(problem: Problem) -> set[str]:
     rows = problem.session.matrix.tables["rocm-flash-attn"].rows
     return {word for row in rows if row["ck"] is True for word in cell_words(row["gfx"])}
-
-
-def _releases(problem: Problem) -> Iterator[str]:
-    """Yield the releases of flash-attn, the newest first."""
-    rows = problem.session.matrix.tables["flash-attn-releases"].rows
-    yield from (str(row["version"]) for row in reversed(rows))
 
 
 def _unknown_releases(problem: Problem) -> Iterator[str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.fact import fact_text
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH, XFORMERS, package_of
-from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.repair.plan.choices.indexes import PYPI
 from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.rocm_torch import OF_NVIDIA
-from fadoctor.repair.plan.search.problem import has_amd
+from fadoctor.repair.plan.search.problem import is_for_rocm, is_on_amd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +43,7 @@ def misfit(before: Environment, after: Environment, fix: Fix, indexes: Indexes) 
         if is_on_amd(before) and (name.startswith(OF_NVIDIA) or is_for_cuda) and _ROCM not in index:
             return f"{name} would be one for CUDA"
     moves = _torch(before) != _torch(after) and not with_torch
-    if moves and is_on_amd(before) and _is_rocm(before):
+    if moves and is_on_amd(before) and is_for_rocm(before):
         return "torch for ROCm would be replaced"
     return ""
 
@@ -57,12 +56,6 @@ def is_for_what_cannot_run(environment: Environment, finding: Finding) -> bool:
         return False
     label = version_part(fact_text(environment.fact(f"{package}.version"), ""), "local") or ""
     return not label.startswith(_ROCM)
-
-
-def is_on_amd(environment: Environment) -> bool:
-    """Return whether GPU or torch are AMD's, and no GPU is NVIDIA's."""
-    is_amd = has_amd(environment) or _is_rocm(environment)
-    return is_amd and not is_of_another_vendor(environment)
 
 
 def _installs(fix: Fix) -> Iterator[tuple[str, str, str]]:
@@ -87,10 +80,6 @@ def _is_of_index(environment: Environment, index: str, indexes: Indexes) -> bool
     )
     cuda = indexes.cuda_of(label, base, platform)
     return not index and bool(cuda) and indexes.cuda_of(PYPI, base, platform) == cuda
-
-
-def _is_rocm(environment: Environment) -> bool:
-    return isinstance(environment.fact("torch.hip"), Known)
 
 
 def _torch(environment: Environment) -> str:

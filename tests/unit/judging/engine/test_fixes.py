@@ -56,7 +56,10 @@ def step(facts: dict[str, Any], template: dict[str, Any]) -> Step:
                 ("--no-deps",),
             ),
         ),
-        ({"uninstall": ["triton"]}, Step(StepKind.UNINSTALL, "pip uninstall triton", ("triton",))),
+        (
+            {"uninstall": ["triton"]},
+            Step(StepKind.UNINSTALL, "pip uninstall -y triton", ("triton",)),
+        ),
         (
             {"set": ["TORCH_VERSION={torch.version}"]},
             Step(StepKind.SET, "export TORCH_VERSION=2.6.0+cu124", ("TORCH_VERSION=2.6.0+cu124",)),

@@ -1,4 +1,4 @@
-"""What pip says of releases that no table has."""
+"""What installers say of releases that no table has."""
 
 from __future__ import annotations
 
@@ -27,9 +27,19 @@ THERE = {"trainer-of-mine": "1.4.0", "flash-attn": "2.8.1", "numpy": "2.2.0"}
             'trainer-of-mine 1.4.0 requires numpy<2; python_version < "3.13", but you have numpy 2',
             {"numpy": "<2"},
         ),
+        (
+            "The package `trainer-of-mine` requires `numpy>=1.2,<2`, but `2.2.0` is installed",
+            {"numpy": ">=1.2,<2"},
+        ),
+        (
+            "VersionConflict: (numpy 2.2 (/x), Requirement.parse('numpy<2'), {'trainer-of-mine'})",
+            {"numpy": "<2"},
+        ),
     ],
 )
-def test_a_line_of_pip_says_what_a_release_requires(line: str, told: dict[str, str]) -> None:
+def test_a_line_of_an_installer_says_what_a_release_requires(
+    line: str, told: dict[str, str]
+) -> None:
     assert told_requirements(f"x\n{line}\n", THERE) == {"trainer-of-mine": told}
 
 

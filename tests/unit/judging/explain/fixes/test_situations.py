@@ -223,18 +223,18 @@ def test_a_new_environment_is_not_that_of_the_program() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "placed"),
+    ("pip", "placed"),
     [
-        ("pip3 uninstall xformers", "pip3 uninstall -y xformers"),
-        ("python -m pip uninstall xformers", "python -m pip uninstall -y xformers"),
-        ("pip uninstall -y xformers", "pip uninstall -y xformers"),
-        ("uv pip uninstall xformers", "uv pip uninstall xformers"),
+        ("!pip", "!pip uninstall -y xformers"),
+        ("/v/bin/python -m pip", "/v/bin/python -m pip uninstall -y xformers"),
+        ("uv pip", "uv pip uninstall xformers"),
+        ("!uv pip", "!uv pip uninstall xformers"),
     ],
 )
-def test_the_build_of_an_image_does_not_answer_pip(command: str, placed: str) -> None:
-    fix = _fix(command, kind=StepKind.UNINSTALL)
-    assert suiting([fix], [Situation("x", silent=True)])[0].steps[0].text == placed
-    assert suiting([fix], [Situation("x")]) == (fix,)
+@pytest.mark.parametrize("kind", [StepKind.UNINSTALL, StepKind.ADVICE])
+def test_pip_is_answered_and_uv_asks_nothing(pip: str, placed: str, kind: StepKind) -> None:
+    fix = _fix("pip uninstall -y xformers", kind=kind)
+    assert suiting([fix], [Situation("x", pip=pip)])[0].steps[0].text == placed
 
 
 def test_a_fix_about_the_driver_is_told_whose_it_is() -> None:

@@ -59,8 +59,8 @@ def explained(knowledge: Knowledge, log: str) -> Explanation:
     ],
 )
 def test_what_a_line_says(line: str, expected: tuple[str, str, str, str, str, bool]) -> None:
-    (told,) = told_in([Line(1, line, "")])
-    said = (told.package, told.release, told.needs, told.range, told.found, told.is_missing)
+    ((told, _),) = told_in([Line(1, line, "")])
+    said = (told.asker, told.release, told.needs, told.specifier, told.found, told.is_missing)
     assert said == expected
 
 
@@ -70,6 +70,7 @@ def test_what_a_line_says(line: str, expected: tuple[str, str, str, str, str, bo
         "jupyter 1.0 requires notebook>=6, but you have notebook 5 which is incompatible.",
         "The model requires torch and a GPU.",
         "vllm 0.6.0 was installed",
+        "torch==2.4.0 is required for a normal functioning of this module, but found torch==2.5.0.",
     ],
 )
 def test_what_is_about_others_is_not_read(line: str) -> None:
@@ -96,6 +97,16 @@ def test_what_is_about_others_is_not_read(line: str) -> None:
             ),
         ),
         ("flash-attn 2.8.2 requires torch, which is not installed.", "torch-missing", ""),
+        (
+            "The package `vllm` requires `transformers<5,>=4.57.0`, but `5.1.0` is installed",
+            "requirement-unmet",
+            "",
+        ),
+        (
+            "VersionConflict: (torch 2.4.0 (/x), Requirement.parse('torch==2.3.1'), {'xformers'})",
+            "xformers-torch-mismatch",
+            "",
+        ),
         (
             "torch 2.4.1\nxformers==0.0.30 requires torch==2.7.0pip",
             "xformers-torch-mismatch",
@@ -148,3 +159,17 @@ def test_what_a_stranger_requires_is_a_note_where_something_else_ends_the_log(
     assert (alone.rule_id, alone.severity.value) == ("requirement-unmet", "warning")
     (aside,) = explained(knowledge, f"{line}KeyError: 'price'\n").findings
     assert aside.severity.value == "note"
+
+
+def test_what_a_rule_has_the_words_of_is_told_once(knowledge: Knowledge) -> None:
+    line = "The 'einops' distribution was not found and is required by flash-attn\n"
+    assert [each.rule_id for each in explained(knowledge, line).findings] == [
+        "distribution-not-found"
+    ]
+
+
+def test_of_an_asker_without_a_release_only_the_line_is_said(knowledge: Knowledge) -> None:
+    line = "The package `vllm` requires `torch==2.4.0`, but `2.5.1` is installed\n"
+    (found,) = explained(knowledge, line).findings
+    assert found.message.startswith("vllm requires torch==2.4.0, but torch 2.5.1 is installed.")
+    assert not any("unknown" in str(each) for each in found.evidence)

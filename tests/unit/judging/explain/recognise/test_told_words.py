@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.plain_yaml import read_plain
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
+ROOT = Path(__file__).parents[5]
 TOLD: dict[str, Any] = read_plain(Path(__file__).parents[1].joinpath("told.yaml"))
 
 
@@ -64,6 +66,30 @@ def test_rows_name_ideas_that_are_there(knowledge: Knowledge) -> None:
             named = " ".join(cell) if isinstance(cell, tuple) else str(cell)
             assert set(named.replace("|", " ").replace(">", " ").split()) <= known, row["told"]
             assert key == "says" or ">" not in named, row["told"]
+
+
+def said_in_code() -> set[str]:
+    """Return the words of all texts in modules that ask for ideas, and those of `guide-{name}`."""
+    found = set()
+    for room in ("fadoctor/judging/explain", "tools/triage"):
+        for path in (ROOT / room).rglob("*.py"):
+            nodes = [*ast.walk(ast.parse(path.read_text("utf-8")))]
+            texts = [n.value for n in nodes if isinstance(n, ast.Constant)]
+            words = {w for text in texts if isinstance(text, str) for w in text.split("|")}
+            heads = {word for word in words if word.endswith("-")}
+            found |= words | {head + word for head in heads for word in words}
+    return found
+
+
+def test_every_idea_is_asked_for(knowledge: Knowledge) -> None:
+    """Some were left when the row that asked for them got other words."""
+    rows = knowledge.tables[told_words.CAUSES].rows
+    cells = [ideas.as_words(row.get(key)) for row in rows for key in ("says", "beside", "unless")]
+    asked = {name for cell in cells for name in re.split(r"[ |>]+", cell)} | said_in_code()
+    names = {str(row["name"]) for row in knowledge.tables[ideas.WORDS].rows}
+    # what names a context speaks against rows that say another one of its kind
+    kinds = {str(row["name"]) for row in knowledge.tables[ideas.WORDS].rows if row.get("names")}
+    assert names - asked - kinds == set()
 
 
 def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:

@@ -42,6 +42,7 @@ def test_a_wish_is_met_by_the_triton_backend(gfx: str) -> None:
     assert "--no-build-isolation" in build.argv
     [kept] = (each for each in made.actions if each.kind is ActionKind.SET)
     assert kept.env == VARIABLE
+    assert kept.undo.startswith("unset FLASH_ATTENTION_TRITON_AMD_ENABLE")
     assert made.actions.index(build) < made.actions.index(kept)
     assert not made.proof.missed
     assert 'attn_implementation="sdpa"' in " ".join(made.notes)

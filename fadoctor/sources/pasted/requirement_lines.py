@@ -1,0 +1,162 @@
+"""Lines that say of one requirement that it is, or is not, met: who asks, for what, what is there.
+
+pip, uv, conda, poetry, pkg_resources, importlib.metadata and transformers each have a form of
+their own. All are read here, into one kind of row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.sources.pasted.claims import OF_CONDA
+from fadoctor.sources.probes.metadata import normalise_name
+from fadoctor.syntax.patterns import compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+TOOL = "a line about an unmet requirement"
+
+LINE_LIMIT = 4_000
+"""Characters of a line that are read: pip writes one line for each requirement."""
+
+
+class ToldRequirement(msgspec.Struct, frozen=True):
+    """One requirement that a line tells of. Names are normalised."""
+
+    asker: str
+    """The distribution that requires it, "" where the line names none."""
+    release: str
+    """The asker's release, "" where the line does not say it."""
+    needs: str
+    """The distribution that is required."""
+    specifier: str
+    """The versions that will do, "" for any."""
+    found: str = ""
+    """The version that is installed, "" where none is, or the line says nothing of it."""
+    is_missing: bool = False
+    """Whether the line says that it is not installed."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the line says itself that the requirement is not met."""
+        return self.is_missing or bool(self.found)
+
+
+_NAMED = r"[A-Za-z](?:[\w.-]{0,98}\w)?"
+_VERSION = r"\d[\w.+!-]{0,80}"
+_RELEASE = (
+    r"(?:\d{1,4}!)?\d{1,8}(?:\.\d{1,8}){0,6}(?:\.\*)?(?:(?:a|b|rc|\.?post|\.?dev)\d{1,8})?"
+    r"(?:\+[\w.]{1,30})?"
+)
+_CLAUSE = rf"(?:===?|~=|!=|<=?|>=?) ?{_RELEASE}"
+_RANGE = rf"{_CLAUSE}(?:, ?{_CLAUSE}){{0,11}}"
+_EXTRAS = r"(?:\[[\w, -]{1,40}\])?"
+# numpy<2,>=1.22; python_version < "3.13"
+_REQUIREMENT = (
+    rf"(?P<needs>{_NAMED}){_EXTRAS} {{0,2}}(?P<range>{_RANGE})?(?: {{0,2}};[^`\n]{{1,120}}?)?"
+)
+
+# vllm 0.16.0+cu130 requires transformers<5,>=4.56.0, but you have transformers 5.2.0 which is
+# incompatible. | flash-attn 2.8.3 requires torch, which is not installed.
+# xformers==0.0.30 requires torch==2.7.0 | vllm (0.6.4) depends on tokenizers (>=0.19.1,<0.20)
+_OF_INSTALLERS = compiled(
+    rf"(?<![\w.-])(?P<asker>[A-Za-z][\w.-]{{0,99}})(?: |==| \()v?(?P<release>{_VERSION})\)? "
+    rf"(?:requires|has requirement|depends on) (?P<needs>{_NAMED}){_EXTRAS}"
+)
+_OF_RANGE = compiled(rf" ?\(?(?P<range>{_RANGE})")
+_OF_TAIL = compiled(
+    r"[^,\n]{0,120},? (?:(?P<missing>which is not installed)"
+    rf"|but you(?:.ll)?(?: will)? have (?P<there>[A-Za-z][\w.-]{{0,99}}) (?P<found>{_VERSION}))"
+)
+# The package `numba` requires `numpy>=1.22,<2.1`, but `2.1.3` is installed
+_OF_UV = compiled(
+    rf"The package `(?P<asker>{_NAMED}){_EXTRAS}` requires `{_REQUIREMENT}`, but "
+    rf"(?:`(?P<found>{_VERSION})` is installed|(?P<missing>it.s not installed))"
+)
+# package torchvision-0.15.2-py310_cu117 requires pytorch 2.0.1, but none of the providers ...
+_OF_CONDA = compiled(
+    rf"package (?P<asker>[A-Za-z][\w.-]{{0,98}})-(?P<release>{_VERSION})-\w{{1,80}} requires "
+    rf"(?P<needs>{_NAMED}) {{1,4}}(?P<range>[^\s][^\s]{{0,80}})(?: \S{{1,80}})?, but none of the "
+)
+# ContextualVersionConflict: (numpy 1.26.4 (/opt/x), Requirement.parse('numpy<1.24'), {'librosa'})
+_OF_SETUPTOOLS = compiled(
+    rf"\((?P<there>{_NAMED}) (?P<found>{_VERSION}) \([^()\n]{{1,300}}\), "
+    rf"Requirement\.parse\(['\"]{_REQUIREMENT}['\"]\)"
+    rf"(?:, \{{['\"](?P<asker>{_NAMED}){_EXTRAS}['\"]\}})?"
+)
+# numpy 1.26.4 is installed but numpy<1.24 is required by {'librosa'}
+_OF_SETUPTOOLS_TOLD = compiled(
+    rf"(?<![\w.-])(?P<there>{_NAMED}) (?P<found>{_VERSION}) is installed but {_REQUIREMENT} is "
+    rf"required(?: by \{{['\"](?P<asker>{_NAMED}){_EXTRAS}['\"]\}})?"
+)
+# The 'fire>=0.5' distribution was not found and is required by lmdeploy
+_OF_LACKS = compiled(
+    rf"The '{_REQUIREMENT}' distribution (?P<missing>was not found) and is required by "
+    rf"(?:th(?:e|is) application|(?P<asker>{_NAMED}))"
+)
+# accelerate>=1.1.0 is required for a normal functioning of this module, but found accelerate==0.34
+_OF_TRANSFORMERS = compiled(
+    rf"(?<![\w.-]){_REQUIREMENT} is required for a normal functioning of this module,? but found "
+    rf"(?P<there>{_NAMED})==(?P<found>{_VERSION})"
+)
+# importlib.metadata.PackageNotFoundError: No package metadata was found for optimum
+_OF_METADATA = compiled(
+    rf"(?P<missing>No package metadata was found for) (?!The ')(?P<needs>{_NAMED})(?!\w)"
+)
+
+
+def requirement_lines(text: str) -> Iterator[ToldRequirement]:
+    """Yield the requirements that a line tells of, those too that may be met."""
+    if any(word in text for word in _OF_INSTALLERS_WORDS):
+        yield from _of_installers(text[:LINE_LIMIT])
+    for word, pattern in _OTHERS:
+        if word in text:
+            for found in pattern.finditer(text[:LINE_LIMIT]):
+                yield from _row(found.groupdict(""))
+
+
+_OF_INSTALLERS_WORDS = ("requires ", "has requirement ", "depends on ")
+_OTHERS = (
+    ("The package `", _OF_UV),
+    ("but none of the ", _OF_CONDA),
+    ("Requirement.parse(", _OF_SETUPTOOLS),
+    (" is installed but ", _OF_SETUPTOOLS_TOLD),
+    ("distribution was not found", _OF_LACKS),
+    ("for a normal functioning", _OF_TRANSFORMERS),
+    ("No package metadata was found", _OF_METADATA),
+)
+"""What a line holds that is written in a form, and the form."""
+
+
+def _of_installers(text: str) -> Iterator[ToldRequirement]:
+    for found in _OF_INSTALLERS.finditer(text):
+        ranged = _OF_RANGE.match(text, found.end())
+        tail = _OF_TAIL.match(text, ranged.end() if ranged else found.end())
+        parts = (part.groupdict("") for part in (found, ranged, tail) if part)
+        yield from _row({name: value for part in parts for name, value in part.items()})
+
+
+def _row(said: Mapping[str, str]) -> Iterator[ToldRequirement]:
+    """Yield what the parts of a line say; nothing of one that says what another package is."""
+    needs, there = normalise_name(said["needs"]), normalise_name(said.get("there", ""))
+    if there and there != needs:
+        return
+    yield ToldRequirement(
+        asker=normalise_name(said.get("asker", "")),
+        release=said.get("release", "").rstrip("."),
+        needs=OF_CONDA.get(needs, needs),
+        specifier=_specifier(said.get("range", "")),
+        found=said.get("found", "").rstrip("."),
+        is_missing=bool(said.get("missing")),
+    )
+
+
+def _specifier(text: str) -> str:
+    """Return a specifier as pip writes it: conda has 2.0.1 for ==2.0.1, and =2.0 for ==2.0.*."""
+    text = text.replace(" ", "").rstrip(",")
+    if text[:1].isdigit():
+        return f"=={text}"
+    return f"={text}.*" if text[:1] == "=" and text[1:2].isdigit() else text
