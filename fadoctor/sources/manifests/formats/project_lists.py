@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fadoctor.syntax.tree import Node
 
 _GROUP, _EXTRA, _OLD = "group", "extra", "old"
-_OPTIONS = {
+_OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "uv-project": {_GROUP: ("--group",), _EXTRA: ("--optional",), _OLD: ()},
     "poetry": {_GROUP: ("--group",), _EXTRA: ("--optional",)},
     "pdm": {_GROUP: ("--dev", "--group"), _EXTRA: ("--group",)},
