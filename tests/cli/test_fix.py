@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -204,6 +205,22 @@ def test_a_project_is_told_its_own_commands(run: Run, tmp_path: Path) -> None:
     assert plan["installer"] == "uv-project"
     argvs = [action["argv"][:2] for action in plan["actions"] if "argv" in action]
     assert argvs[-1] == ["uv", "add"]
+
+
+def test_a_project_has_each_package_in_its_own_list(run: Run, tmp_path: Path) -> None:
+    """What a group has is changed there by a command of its own, before the dependencies."""
+    broken_environment(tmp_path / ".venv")
+    (tmp_path / "uv.lock").write_text("")
+    first = planned(run, "--python", str(tmp_path / ".venv"))
+    adds = [each["argv"] for each in first["actions"] if each.get("argv", [])[1:2] == ["add"]]
+    items = adds[0][2:]
+    name = re.match(r"[\w-]+", items[0])
+    assert name is not None
+    (tmp_path / "pyproject.toml").write_text(f'[dependency-groups]\ndev = ["{name[0]}"]\n')
+    plan = planned(run, "--python", str(tmp_path / ".venv"))
+    adds = [each["argv"] for each in plan["actions"] if each.get("argv", [])[1:2] == ["add"]]
+    assert adds[0] == ["uv", "add", "--group", "dev", items[0]]
+    assert [each for argv in adds[1:] for each in argv[2:]] == items[1:]
 
 
 def test_commands_of_another_tools_project_are_not_run(run: Run, tmp_path: Path) -> None:

@@ -342,13 +342,16 @@ def _question_of(request: Request, environment: Environment, wanted: PlanRequest
         return msgspec.structs.replace(question, fresh=FRESH)
     if request.facts or not environment.target.site:
         return question
+    from fadoctor.sources.manifests.formats.project_lists import project_lists
     from fadoctor.sources.probes.all_requirements import read_all_requirements
-    from fadoctor.sources.targets.project import must_stay, project_tool
+    from fadoctor.sources.targets.project import must_stay, project_folder, project_tool
 
     target = environment.target
+    tool = project_tool(target)
     return msgspec.structs.replace(
         question,
-        project=project_tool(target),
+        project=tool,
+        lists=project_lists(project_folder(target), tool),
         fresh=FRESH if must_stay(environment) else "",
         requirements=read_all_requirements(target, os.environ, environment.facts),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -30,6 +31,8 @@ INSTALL_LIMIT_S = 3_600.0
 BUILD_LIMIT_S = 6 * 3_600.0
 OUTPUT_LIMIT = 1 << 20
 _REASON_LINES = 3
+_SAID_LINES = 6
+"""With those that go on with one: uv writes the cause below its error."""
 
 
 class Workshop(msgspec.Struct, frozen=True):
@@ -127,11 +130,23 @@ def _is_moving(journal: Journal, store: Store) -> Callable[[str], bool]:
 def _reason(result: Result) -> str:
     """Return the installer's own words, the last ones, in one line."""
     lines = [line for line in result.stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if line.lower().startswith(("error", "fatal"))] or lines
-    said = " ".join(errors[-_REASON_LINES:])
+    heads = [
+        number for number, line in enumerate(lines) if line.lower().startswith(("error", "fatal"))
+    ]
+    errors = [
+        line.strip()
+        for number in heads[-_REASON_LINES:]
+        for line in (lines[number], *takewhile(_is_indented, lines[number + 1 :]))
+    ]
+    said = " ".join((errors or lines[-_REASON_LINES:])[:_SAID_LINES])
     if result.ending is not Ending.EXITED or not said:
         return printable(": ".join(part for part in (result.describe(), said) if part), 600)
     return printable(f"exited with status {result.code}: {said}", 600)
+
+
+def _is_indented(line: str) -> bool:
+    """Return whether a line goes on with what the one before it has said: uv's causes."""
+    return line[:1].isspace()
 
 
 def _refuse_unchanged(action: Action, plan: Plan, environment: Environment) -> None:

@@ -74,6 +74,8 @@ class PlannerRequest(msgspec.Struct, frozen=True):
     installer: str = "auto"
     project: str = ""
     """Tool whose project the environment belongs to, "" for none."""
+    lists: Mapping[str, tuple[str, ...]] = {}
+    """Its options for packages that a group of the project has."""
     fresh: str = ""
     """Folder for a new environment, where the one that is examined must not be changed."""
     requirements: Mapping[str, dict[str, str]] = {}
@@ -222,7 +224,10 @@ class _Planning:
         if self.unread:  # what works then was not read: it is not lost
             proof = msgspec.structs.replace(proof, lost=())
         dialect = choose_dialect(
-            self.question.installer, self.problem.environment, self.question.project
+            self.question.installer,
+            self.problem.environment,
+            self.question.project,
+            self.question.lists,
         )
         writer = Writer(self.problem, dialect, gone)
         left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)

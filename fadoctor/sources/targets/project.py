@@ -36,6 +36,11 @@ def project_tool(target: Target) -> str:
     return ""
 
 
+def project_folder(target: Target) -> Path:
+    """Return the folder that an environment such as ``.venv`` lies in."""
+    return Path(target.roots.get("prefix", "")).parent
+
+
 def must_stay(environment: Environment) -> bool:
     """Return whether an environment must not be changed: the system's, or read-only."""
     managed = environment.fact("python.externally_managed")

@@ -65,7 +65,8 @@ class Writer:
         if not self.is_fresh:
             yield from self._removals(changes, () if options else tuple(installed))
         if installed:
-            yield self._install(tuple(installed), options)
+            for listed in self._by_list(installed):
+                yield self._install(listed, options)
             yield from self._from_index_of_torch(tuple(installed))
         for choice in changes:
             if choice.kind is ChoiceKind.BUILD:
@@ -118,6 +119,14 @@ class Writer:
             )
         choice = self.problem.session.candidates.torch_like(self.environment)
         return choice or Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}")
+
+    def _by_list(self, choices: list[Choice]) -> Iterator[tuple[Choice, ...]]:
+        """Yield the choices, those apart that a project has in a group; its dependencies last."""
+        groups: dict[tuple[str, ...], list[Choice]] = {}
+        for choice in choices:
+            groups.setdefault(self.dialect.list_of(choice.requirement), []).append(choice)
+        for options in sorted(groups, reverse=True):
+            yield tuple(groups[options])
 
     def _removals(
         self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]

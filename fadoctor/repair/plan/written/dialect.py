@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,10 +13,11 @@ from fadoctor.model.fact import Known
 from fadoctor.syntax.windows_command import powershell_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fadoctor.model.environment import Environment
 
+
+_SEPARATORS = re.compile(r"[-_.]{1,9}")
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 
 INSTALLERS = ("auto", "pip", "uv", "conda")
 """Whose commands can be asked for."""
@@ -26,6 +29,8 @@ class Dialect(msgspec.Struct, frozen=True):
     name: str
     python: str
     """The interpreter of the environment."""
+    lists: Mapping[str, tuple[str, ...]] = {}
+    """Options for packages that another list of the project has than its dependencies: a group."""
 
     @property
     def is_project(self) -> bool:
@@ -39,11 +44,14 @@ class Dialect(msgspec.Struct, frozen=True):
             case "uv-project":
                 return "restore pyproject.toml and uv.lock, then run `uv sync`"
             case "poetry":
-                return "restore pyproject.toml and poetry.lock, then run `poetry install`"
+                return (
+                    "restore pyproject.toml and poetry.lock, then run `poetry sync` "
+                    "(before Poetry 2 `poetry install --sync`)"
+                )
             case "pixi":
                 return "restore pixi.toml and pixi.lock, then run `pixi install`"
             case "pdm":
-                return "restore pyproject.toml and pdm.lock, then run `pdm sync`"
+                return "restore pyproject.toml and pdm.lock, then run `pdm sync --clean`"
             case _:
                 return ""
 
@@ -64,15 +72,25 @@ class Dialect(msgspec.Struct, frozen=True):
             case "uv":
                 return ("uv", "pip", "install", "--python", self.python, *extra, *options, *items)
             case "uv-project":
-                return ("uv", "add", *(("--index", index) if index else ()), *items)
+                named = ("--index", index) if index else ()
+                return ("uv", "add", *self._common_list(items), *named, *items)
             case "poetry":
-                return ("poetry", "add", *items)
+                return ("poetry", "add", *self._common_list(items), *items)
             case "pixi":
                 return ("pixi", "add", "--pypi", *items)
             case "pdm":
-                return ("pdm", "add", *items)
+                return ("pdm", "add", *self._common_list(items), *items)
             case _:
                 return (self.python, "-m", "pip", "install", *extra, *options, *items)
+
+    def list_of(self, requirement: str) -> tuple[str, ...]:
+        """Return the options that name the list which a package is changed in."""
+        name = _NAME.match(requirement)
+        return self.lists.get(_SEPARATORS.sub("-", name[0]).lower(), ()) if name else ()
+
+    def _common_list(self, items: tuple[str, ...]) -> tuple[str, ...]:
+        found = {self.list_of(item) for item in items}
+        return found.pop() if len(found) == 1 else ()
 
     def _index(self, index: str, *, mixed: bool) -> tuple[str, ...]:
         if not mixed:
@@ -87,28 +105,34 @@ class Dialect(msgspec.Struct, frozen=True):
             case "uv":
                 return ("uv", "pip", "uninstall", "--python", self.python, *names)
             case "uv-project":
-                return ("uv", "remove", *names)
+                return ("uv", "remove", *self._common_list(names), *names)
             case "poetry":
-                return ("poetry", "remove", *names)
+                return ("poetry", "remove", *self._common_list(names), *names)
             case "pixi":
                 return ("pixi", "remove", "--pypi", *names)
             case "pdm":
-                return ("pdm", "remove", *names)
+                return ("pdm", "remove", *self._common_list(names), *names)
             case _:
                 return (self.python, "-m", "pip", "uninstall", "--yes", *names)
 
 
-def choose_dialect(wanted: str, environment: Environment, project: str = "") -> Dialect:
+def choose_dialect(
+    wanted: str,
+    environment: Environment,
+    project: str = "",
+    lists: Mapping[str, tuple[str, ...]] = {},
+) -> Dialect:
     """Return what was asked for, else the tool of the project, else what made the environment.
 
-    `project`: the tool whose lock file lies beside the environment, "" where none does.
+    `project`: the tool whose lock file lies beside the environment, "" where none does; `lists`:
+    its options for packages that belong to a group.
     """
     python = environment.target.python or "python"
     if wanted != "auto":
         return Dialect(wanted, python)
     made_by = environment.fact("python.installer")
     name = "uv" if isinstance(made_by, Known) and made_by.value == "uv" else "pip"
-    return Dialect(project or name, python)
+    return Dialect(project or name, python, lists)
 
 
 def command_line(argv: tuple[str, ...], *, windows: bool, env: Mapping[str, str] = {}) -> str:

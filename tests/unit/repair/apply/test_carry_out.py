@@ -126,6 +126,18 @@ def test_a_step_that_fails_says_what_the_installer_said(machine: Machine) -> Non
     assert manifest(machine.store.prefix) == before
 
 
+def test_the_causes_below_an_error_are_said_as_well(machine: Machine) -> None:
+    """Seen with uv in a project: its first line alone says that it failed, and not why."""
+    told = (
+        "Using a Python\nerror: Failed to add\n  cause: a==2 and a==1 exclude each other\nhint: x\n"
+    )
+    machine.act = lambda _: Result(Ending.EXITED, 1, "", told, 0.1)
+    with pytest.raises(
+        ApplyError, match=r"1: error: Failed to add cause: a==2 and a==1 exclude each other$"
+    ):
+        carry_out(plan(INSTALL), machine.store, machine.workshop())
+
+
 def test_a_step_that_did_not_do_its_work_fails(machine: Machine) -> None:
     def lazy(_: str) -> Result:
         machine.packages["a"] = "1.5"

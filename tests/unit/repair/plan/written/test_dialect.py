@@ -45,6 +45,16 @@ def test_uninstall(name: str, argv: tuple[str, ...]) -> None:
     assert Dialect(name, PYTHON).uninstall(("a", "b")) == argv
 
 
+@pytest.mark.parametrize("name", ["uv-project", "poetry", "pdm"])
+def test_a_package_of_a_group_is_changed_there(name: str) -> None:
+    """Seen: `uv add peft==0.21.2` beside a group with peft==0.17.0, which uv refuses."""
+    dialect = Dialect(name, PYTHON, {"my-peft": ("--group", "train")})
+    tool = dialect.install(("x",))[0]
+    assert dialect.install(("My_Peft==1",)) == (tool, "add", "--group", "train", "My_Peft==1")
+    assert dialect.install(("x==1", "my-peft")) == (tool, "add", "x==1", "my-peft")
+    assert dialect.uninstall(("my-peft",)) == (tool, "remove", "--group", "train", "my-peft")
+
+
 @pytest.mark.parametrize(
     ("wanted", "made_by", "project", "name"),
     [
@@ -59,6 +69,14 @@ def test_uninstall(name: str, argv: tuple[str, ...]) -> None:
 def test_who_is_spoken_to(wanted: str, made_by: str | None, project: str, name: str) -> None:
     facts = environment({"python.installer": made_by})
     assert choose_dialect(wanted, facts, project).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("poetry", "`poetry sync`"), ("pdm", "`pdm sync --clean`")]
+)
+def test_what_came_new_goes_when_a_project_comes_back(name: str, command: str) -> None:
+    """Seen: after `poetry install` four packages were left that `poetry add` had installed."""
+    assert command in Dialect(name, PYTHON).project_files
 
 
 def test_posix_quoting_survives_a_shell() -> None:
