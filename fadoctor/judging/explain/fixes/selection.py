@@ -21,7 +21,7 @@ from fadoctor.judging.explain.fixes.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.fixes.uv_project import SITUATION, as_uv_adds
 from fadoctor.judging.explain.fixes.vendor import NVIDIA, Vendor
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import fact_text
+from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class FixSelection:
     @cached_property
     def _vendor(self) -> Vendor:
         return Vendor(self._lines, self._knowledge, self._said)
+
+    def vendor(self) -> Fact:
+        """Return whose GPU the log is about; Absent where it tells of none, or of several."""
+        name = self._vendor.name
+        return Known(name, "the log") if name else Absent("the log tells of no one vendor's GPU")
 
     @cached_property
     def _here(self) -> tuple[Situation, ...]:
