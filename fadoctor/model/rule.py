@@ -187,9 +187,11 @@ class Refinement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Patterns each of which a line of the log holds."""
     absent: tuple[str, ...] = ()
     """Patterns none of which a line of it may hold."""
+    keeps: bool = False
+    """Whether the fixes that the general rule has for words of the log come first."""
     confidence: Confidence = Confidence.MEDIUM
     severity: Severity | None = None
-    """The most that it weighs, where that is less than the rule."""
+    """The most that it weighs, where that is not what the rule weighs."""
 
 
 COMPLAINT = "complaint"

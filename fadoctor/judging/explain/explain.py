@@ -38,7 +38,7 @@ from fadoctor.judging.explain.recognise.grounds import with_grounds
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining as complains
 from fadoctor.judging.explain.recognise.proved import is_ours, proved
-from fadoctor.judging.explain.recognise.refined import Refiner
+from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
@@ -178,11 +178,9 @@ def explain(
         more = (*more, place) if place is not None and not more else more
         if not more and (ended is None or is_ours(ended)):
             more, shown = _told_by(reading, shown, knowledge)
-    if judged is None:
-        refiner = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore)
-        shown, more = refiner.refine(shown), refiner.refine(more)
-        if not shown and not more:
-            more = refiner.of_complaint(complains(reading.lines, knowledge))
+    shown, more = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore).refine(
+        shown, more, is_quiet=is_quiet
+    )
     kept = _without_questions(reading, shown, more, knowledge)
     kept = tuple(cause for cause in kept if cause.rule.id not in ignore)
     around = with_own(around, facts, knowledge) if kept and judged is None else around
@@ -335,7 +333,7 @@ def _finding(
     check, found = held_against(each, around)
     if check is not None and check.agreement is Agreement.REFUTED:
         scope = without_contradicted(scope, around.own)
-    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
+    fixes = fixes_of(cause, scope, tuple(line.text for line in reading.lines), said)
     evidence = lines_of(cause, reading.lines, reading.name, known)
     if found is not None:
         evidence += found.evidence

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.engine.condition import Truth, holds
+from fadoctor.judging.engine.possible import QUESTION, possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.judging.engine.symptoms import SymptomMatch
 from fadoctor.judging.explain.fixes.made_for import FACT as MADE_FOR
 from fadoctor.judging.explain.fixes.made_for import made_for
 from fadoctor.judging.explain.fixes.vendor import FACT as VENDOR
 from fadoctor.judging.explain.recognise.line_cause import line_cause
+from fadoctor.judging.explain.recognise.proved import complaining
+from fadoctor.judging.explain.recognise.unpublished import FACT as UNPUBLISHED
+from fadoctor.judging.explain.recognise.unpublished import unpublished
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import COMPLAINT, kept_with
@@ -25,12 +29,13 @@ from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from fadoctor.judging.explain.causes import Cause
     from fadoctor.judging.explain.join import Surroundings
     from fadoctor.model.environment import Environment
     from fadoctor.model.fact import Fact
+    from fadoctor.model.fix import Fix
     from fadoctor.model.rule import Knowledge, Refinement, Rule
     from fadoctor.sources.logs.cleaning import Line
 
@@ -58,7 +63,7 @@ class Refiner:
         """Take a text and its facts; `vendor` is asked only where a general cause shows."""
         self._lines, self._around, self._vendor = lines, around, vendor
         self._of = kept_with(knowledge, "refinements", _by_general)
-        self._ignore = ignore
+        self._knowledge, self._ignore = knowledge, ignore
 
     @cached_property
     def _text(self) -> str:
@@ -68,28 +73,42 @@ class Refiner:
     def _environment(self) -> Environment:
         around = self._around
         texts = [line.text for line in self._lines]
-        here = {VENDOR: self._vendor(), MADE_FOR: made_for(texts, around.matrix.tables)}
+        tables = around.matrix.tables
+        here = {
+            VENDOR: self._vendor(),
+            MADE_FOR: made_for(texts, tables),
+            UNPUBLISHED: unpublished(texts, tables),
+        }
         facts = {**around.environment.facts, **around.places, **here}
         return msgspec.structs.replace(around.environment, facts=facts)
 
-    def refine(self, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
-        """Return causes; what is general is the consequence of what the facts make of it."""
-        shown = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
-        return tuple(self._refined(cause, shown) for cause in causes)
+    def refine(
+        self, shown: tuple[Cause, ...], told: tuple[Cause, ...], *, is_quiet: bool
+    ) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
+        """Return the causes of wordings, and those that are told, as the facts refine them.
 
-    def of_complaint(self, loud: Iterable[Line]) -> tuple[Cause, ...]:
+        Where there are none in a report without an error, a complaint is refined. A named
+        environment decides by itself: then nothing is.
+        """
+        if self._around.assessment is not None:
+            return shown, told
+        if is_quiet and not shown and not told:
+            return shown, self._of_complaint()
+        return self._all(shown), self._all(told)
+
+    def _all(self, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+        known = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
+        return tuple(self._refined(cause, known) for cause in causes)
+
+    def _of_complaint(self) -> tuple[Cause, ...]:
         """Return what a complaint is about in which no cause is found; the first of its lines."""
-        line = next(iter(loud), None)
+        line = next(iter(complaining(self._lines, self._knowledge)), None)
         found = self._special(COMPLAINT, set()) if line is not None else None
         if line is None or found is None:
             return ()
         rule, refined = found
-        severity = refined.severity or rule.severity
-        return (
-            line_cause(
-                rule, refined.message, line, severity=severity, confidence=refined.confidence
-            ),
-        )
+        weight, sure = refined.severity or rule.severity, refined.confidence
+        return (line_cause(rule, refined.message, line, severity=weight, confidence=sure),)
 
     def _refined(self, cause: Cause, shown: set[str]) -> Cause:
         found = self._special(cause.rule.id, shown)
@@ -123,6 +142,21 @@ class Refiner:
         return not refined.given or holds(refined.given, scope) is Truth.TRUE
 
 
+def fixes_of(
+    cause: Cause, scope: Scope, lines: tuple[str, ...], said: tuple[str, ...]
+) -> tuple[Fix, ...]:
+    """Return the fixes of a cause, after those that its general rule has for words of the log."""
+    own = possible_fixes(scope, lines, said)
+    if cause.general is None:
+        return own
+    worded = tuple(fix for fix in cause.general.fixes if fix.logged)
+    general = msgspec.structs.replace(cause.general, fixes=worded)
+    aside = Scope(scope.environment, scope.matrix, general, scope.bindings)
+    kept = [fix for fix in possible_fixes(aside, lines, said) if fix.id != QUESTION]
+    ids = {fix.id for fix in kept}
+    return (*kept, *(fix for fix in own if fix.id not in ids))
+
+
 def _by_general(knowledge: Knowledge) -> Mapping[str, list[tuple[Rule, Refinement]]]:
     found: _Of = {}
     for rule in knowledge.rules:
@@ -134,7 +168,7 @@ def _by_general(knowledge: Knowledge) -> Mapping[str, list[tuple[Rule, Refinemen
 
 def _under(cause: Cause, rule: Rule, refined: Refinement) -> Cause:
     """Return a cause as what explains it, as grave as it was at most."""
-    weights = (cause.severity, rule.severity, refined.severity or rule.severity)
+    weights = (cause.severity, refined.severity or rule.severity)
     severity = max(weights, key=_SEVERITIES.index)
     match = SymptomMatch(
         rule_id=rule.id,
@@ -149,5 +183,10 @@ def _under(cause: Cause, rule: Rule, refined: Refinement) -> Cause:
     )
     ids = {cause.rule.id, *cause.consequences} - {rule.id}
     return msgspec.structs.replace(
-        cause, rule=rule, match=match, severity=severity, consequences=tuple(sorted(ids))
+        cause,
+        rule=rule,
+        match=match,
+        severity=severity,
+        consequences=tuple(sorted(ids)),
+        general=cause.rule if refined.keeps else None,
     )
