@@ -94,11 +94,21 @@ class Refiner:
             return shown, told
         if is_quiet and not shown and not told:
             return shown, self._of_complaint()
-        return self._all(shown), self._all(told)
+        made: dict[str, Cause] = {}
+        return self._all(shown, made), self._all(told, made)
 
-    def _all(self, causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    def _all(self, causes: tuple[Cause, ...], made: dict[str, Cause]) -> tuple[Cause, ...]:
+        """Return causes, refined; what several general ones become is one cause, the first."""
         known = {name for cause in causes for name in (cause.rule.id, *cause.consequences)}
-        return tuple(self._refined(cause, known) for cause in causes)
+        kept = []
+        for cause in causes:
+            each = self._refined(cause, known)
+            if each is cause:
+                kept.append(cause)
+            elif each.rule.id not in made:
+                made[each.rule.id] = each
+                kept.append(each)
+        return tuple(kept)
 
     def _of_complaint(self) -> tuple[Cause, ...]:
         """Return what a complaint is about in which no cause is found; the first of its lines."""

@@ -48,7 +48,7 @@ def unpublished(lines: Sequence[str], tables: Mapping[str, Table]) -> Fact:
     wheels = Wheels(load_apart(tables))
     rows = wheels.tables[OFFICIAL_TABLE].rows
     if not any(version in cell_words(row["version"]) for row in rows):
-        return Absent("nobody has read which files this release has")
+        return Absent("the tables do not list the files of this release")
     files = (*wheels.official(version), *wheels.community(version))
     if any(file.name == name for file in files):
         return Absent("a release page has this file")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
+from fadoctor.judging.explain.recognise.unpublished import unpublished
+from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def test_a_card_of_amd_decides_among_the_reasons_for_no_gpu(
         "GeForce RTX 4060 beside a Ryzen 5\nRuntimeError: No CUDA GPUs are available",
         "RX 7900 XTX, torch 2.9.1+rocm6.4\nRuntimeError: No HIP GPUs are available",
         "I sold my RX 6600 and put an RTX 3060 in.\nRuntimeError: No CUDA GPUs are available",
-        "RX 6800 under ZLUDA\nRuntimeError: No CUDA GPUs are available",
+        "RX 6800\nDetected ZLUDA 3.9.5\nRuntimeError: No CUDA GPUs are available",
     ],
 )
 def test_another_card_or_a_torch_for_rocm_leaves_it_open(knowledge: Knowledge, text: str) -> None:
@@ -159,19 +161,27 @@ def test_a_processor_at_rest_waits_for_a_download(knowledge: Knowledge) -> None:
     assert not any(text.startswith("pip install https:") for text in commands)
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        (
-            "flash_attn-2.7.3+cu12torch2.9cxx11abiFALSE-cp311-cp311-win_amd64.whl",
-            "prebuilt-wheel-missing",
-        ),
-        ("flash_attn-2.7.3+cu12torch2.5cxx11abiFALSE-cp311-cp311-linux_x86_64.whl", ""),
-    ],
-)
-def test_a_file_that_nobody_published(knowledge: Knowledge, name: str, wanted: str) -> None:
-    found = id_of(first(f"I cannot find {name} on any page, it does not work.", knowledge))
-    assert found == wanted if wanted else found != "prebuilt-wheel-missing"
+NAMES = {
+    "flash_attn-2.7.3+cu12torch2.9cxx11abiFALSE-cp311-cp311-win_amd64.whl": True,
+    "flash_attn-2.7.3%2Bcu12torch2.9cxx11abiFALSE-cp311-cp311-linux_x86_64.whl": True,
+    "flash_attn-2.7.3+cu12torch2.5cxx11abiFALSE-cp311-cp311-linux_x86_64.whl": False,
+    "flash_attn-2.7.4.post1+cu124torch2.6.0-cp312-cp312-win_amd64.whl": False,
+    "flash_attn-9.9.9+cu12torch2.5cxx11abiFALSE-cp311-cp311-linux_x86_64.whl": False,
+}
+
+
+@pytest.mark.parametrize(("name", "is_missing"), NAMES.items())
+def test_a_name_is_looked_up_on_the_pages(
+    knowledge: Knowledge, name: str, *, is_missing: bool
+) -> None:
+    assert isinstance(unpublished([f"where is {name}"], knowledge.tables), Known) is is_missing
+
+
+def test_a_file_that_was_not_published(knowledge: Knowledge) -> None:
+    name = next(iter(NAMES))
+    text = f"The wheel {name} is for Windows, and I find it nowhere: all others are for Linux only."
+    found = first(f"{text}\nThe name of the wheel fails to be found, not found.", knowledge)
+    assert id_of(found) == "prebuilt-wheel-missing"
 
 
 def test_an_ignored_rule_refines_nothing(knowledge: Knowledge) -> None:
