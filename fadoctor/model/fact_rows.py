@@ -187,6 +187,9 @@ log.class              | text    | log         | the class of an object that lac
 log.ptx                | text    | log         | the version of PTX that a log calls too new; Absent where there is no log
 log.built              | text    | log         | the package whose build a log shows, as installers call it; Absent where there is none
 log.label              | text    | log         | the one label of a build of torch that a log names, such as cu130; Absent where it names none
+log.vendor             | text    | log         | whose GPU a log is about: amd, nvidia or intel; Absent where it tells of none, or of several
+log.made_for           | list    | log         | the chips of AMD for which an image or archive is made, by the names that a log has; Absent where it names none
+log.unpublished        | text    | log         | the wheel of flash-attn that a log names and no release page has; Absent where there is none
 log.minimum            | text    | log         | the lowest release of a toolkit that a log asks for; Absent where there is none
 log.package            | text    | log         | the package that a log names as missing, or as installed elsewhere; Absent where there is none
 log.toolkit            | text    | log         | the folder of a CUDA toolkit that a log shows and that fits torch; Absent where there is none

@@ -174,6 +174,32 @@ class Symptom(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Words in small letters, which the compiler works out: a match needs one of each choice."""
 
 
+class Refinement(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How the facts of a text make a rule of a more general one that the text shows."""
+
+    of: tuple[str, ...]
+    """The general rules; `COMPLAINT` is a complaint in a text that shows no cause."""
+    message: str
+    """What to say; it holds no values."""
+    given: Condition = {}
+    """What the facts of the log must surely say."""
+    untold: tuple[str, ...] = ()
+    """Facts none of which the log may tell: with one the general rule is decided otherwise."""
+    near: tuple[str, ...] = ()
+    """Patterns each of which a line of the log holds."""
+    absent: tuple[str, ...] = ()
+    """Patterns none of which a line of it may hold."""
+    keeps: bool = False
+    """Whether the fixes that the general rule has for words of the log come first."""
+    confidence: Confidence = Confidence.MEDIUM
+    severity: Severity | None = None
+    """The most that it weighs, where that is not what the rule weighs."""
+
+
+COMPLAINT = "complaint"
+"""Stands in ``of`` of a refinement where no rule does: a person complains, and nothing is found."""
+
+
 class WhenSeverity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a rule weighs where its ``when`` holds, if that is less than its severity."""
 
@@ -217,6 +243,8 @@ class Rule(
     False where ``when`` is one way to the root cause and there are others.
     """
     symptoms: tuple[Symptom, ...] = ()
+    refines: tuple[Refinement, ...] = ()
+    """Which general rules become this one, by which facts of a log."""
     subject: str = "environment"
     for_each: tuple[str, ...] = ()
     """Judged for each of a kind, or of two: ``gpu.name`` then means this one."""

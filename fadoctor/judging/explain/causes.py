@@ -23,6 +23,8 @@ class Cause(msgspec.Struct, frozen=True):
     consequences: tuple[str, ...] = ()
     times: int = 1
     """In how many failures it shows."""
+    general: Rule | None = None
+    """The general rule that this cause refines, where its fixes for words of the log come first."""
     is_of_code: bool = False
     """Whether only the code that a call answers shows it, and no wording."""
 

@@ -16,6 +16,7 @@ from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import matcher_of
 from fadoctor.judging.explain.causes import Ranked
+from fadoctor.judging.explain.evidence import lines_of, said_again
 from fadoctor.judging.explain.fixes.built import built_in, of_what_is_built
 from fadoctor.judging.explain.fixes.labels import label_in
 from fadoctor.judging.explain.fixes.reckoned import reckoned
@@ -29,7 +30,7 @@ from fadoctor.judging.explain.join import (
     with_own,
 )
 from fadoctor.judging.explain.notes import notes_on
-from fadoctor.judging.explain.quoting import Vocabulary, as_written, quote, vocabulary_of
+from fadoctor.judging.explain.quoting import Vocabulary, vocabulary_of
 from fadoctor.judging.explain.ranking import rank_causes
 from fadoctor.judging.explain.recognise.call_sites import broke_at
 from fadoctor.judging.explain.recognise.complaints import complaining, complaints
@@ -37,6 +38,7 @@ from fadoctor.judging.explain.recognise.grounds import with_grounds
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining as complains
 from fadoctor.judging.explain.recognise.proved import is_ours, proved
+from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
@@ -48,8 +50,8 @@ from fadoctor.judging.explain.vetoes.no_report import NoReport, calmed, kind_of
 from fadoctor.judging.explain.weigh import Weighed, weigh
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.explanation import Agreement, Check, Explanation, Log
-from fadoctor.model.fact import Known, fact_text, printable
-from fadoctor.model.finding import Confidence, Evidence, Finding, Severity
+from fadoctor.model.fact import Known, fact_text
+from fadoctor.model.finding import Confidence, Finding, Severity
 from fadoctor.model.report import Summary, rules_info
 from fadoctor.sources.logs.cleaning import Line, clean_lines, without_credentials
 from fadoctor.sources.logs.facts import LogFacts, facts_of
@@ -90,9 +92,6 @@ TOLD = "[[{log.name_told}]]"
 
 BUILDS = "build"
 """The area of the rules about what an installer compiles."""
-
-EVIDENCE_LIMIT = 300
-"""Longest line of a log that is shown, in characters."""
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -179,6 +178,9 @@ def explain(
         more = (*more, place) if place is not None and not more else more
         if not more and (ended is None or is_ours(ended)):
             more, shown = _told_by(reading, shown, knowledge)
+    shown, more = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore).refine(
+        shown, more, is_quiet=is_quiet
+    )
     kept = _without_questions(reading, shown, more, knowledge)
     kept = tuple(cause for cause in kept if cause.rule.id not in ignore)
     around = with_own(around, facts, knowledge) if kept and judged is None else around
@@ -327,15 +329,12 @@ def _finding(
 ) -> tuple[Finding, Check | None]:
     cause, rule = each.cause, each.cause.rule
     scope = scope_of(cause, around)
-    said = _said(cause, reading.lines)
+    said = said_again(cause, reading.lines)
     check, found = held_against(each, around)
     if check is not None and check.agreement is Agreement.REFUTED:
         scope = without_contradicted(scope, around.own)
-    fixes = possible_fixes(scope, tuple(line.text for line in reading.lines), said)
-    evidence = [
-        Evidence("log", _quoted(line, cause, known), f"{reading.name}:{line.number}")
-        for line in as_written(cause.lines, reading.lines)
-    ]
+    fixes = fixes_of(cause, scope, tuple(line.text for line in reading.lines), said)
+    evidence = lines_of(cause, reading.lines, reading.name, known)
     if found is not None:
         evidence += found.evidence
         if found.rule_id != rule.id or around.assessment is not None or not fixes:
@@ -364,24 +363,6 @@ def _why(scope: Scope, around: Surroundings, lines: tuple[Line, ...]) -> str:
     if scope.rule.area != BUILDS:
         return why
     return of_what_is_built(why, around.built, [line.text for line in lines])
-
-
-def _said(cause: Cause, lines: tuple[Line, ...]) -> tuple[str, ...]:
-    """Return the lines with which the program fails: also where it says so again, as below a title.
-
-    A message is said again where a line holds its anchor and all that was captured.
-    """
-    first = tuple(line.text for line in cause.lines)
-    at, symptoms = cause.match.index, cause.rule.symptoms
-    if not 0 <= at < len(symptoms) or not cause.match.captures:
-        return first
-    words = (symptoms[at].anchor, *cause.match.captures.values())
-    again = (line.text for line in lines if all(word in line.text for word in words))
-    return (*first, *again)
-
-
-def _quoted(line: Line, cause: Cause, known: Vocabulary) -> str:
-    return printable(quote(line.text.strip(), cause.match.captures, known), EVIDENCE_LIMIT)
 
 
 def _after(confidence: Confidence, agreement: Agreement) -> Confidence:

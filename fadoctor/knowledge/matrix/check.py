@@ -17,6 +17,7 @@ from fadoctor.knowledge.matrix.check_condition import (
 )
 from fadoctor.knowledge.matrix.check_symptoms import (
     check_listed,
+    check_refines,
     check_regex,
     check_symptoms,
     is_regex,
@@ -72,6 +73,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: RuleNames) -> Iterator
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)
     yield from check_listed(rule, names.tables)
+    yield from check_refines(rule, names.rules)
     for index, rule_id in enumerate(rule.explained_by):
         if rule_id not in names.rules:
             yield ("explained_by", index), f"there is no rule {rule_id}"
@@ -169,6 +171,10 @@ def _check_paths(rule: Rule, names: RuleNames) -> Iterator[Problem]:
     yield from check_condition(rule.overruled_by, ("overruled_by",), rule, names)
     for index, symptom in enumerate(rule.symptoms):
         yield from check_condition(symptom.given, ("symptoms", index, "given"), rule, names)
+    for index, refined in enumerate(rule.refines):
+        yield from check_condition(refined.given, ("refines", index, "given"), rule, names)
+        for number, path in enumerate(refined.untold):
+            yield from check_path(path, ("refines", index, "untold", number), rule, names)
     if rule.when_severity is not None:
         place: Path = ("when_severity", "unless")
         yield from check_condition(rule.when_severity.unless, place, rule, names)

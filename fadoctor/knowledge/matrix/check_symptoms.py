@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import HEIRS, LOOKAHEAD, TABLE
+from fadoctor.model.rule import COMPLAINT, HEIRS, LOOKAHEAD, TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.yaml_reader import Path
     from fadoctor.model.rule import Rule, Symptom, Table
@@ -50,6 +50,25 @@ def check_symptoms(rule: Rule) -> Iterator[Problem]:
         severity = symptom.severity or rule.severity
         if severities.index(severity) < severities.index(rule.severity):
             yield (*place, "severity"), "a wording cannot weigh more than its rule"
+
+
+def check_refines(rule: Rule, rules: Iterable[str]) -> Iterator[Problem]:
+    """Yield what is wrong with how a rule refines more general ones."""
+    known = {COMPLAINT, *rules} - {rule.id}
+    for index, refined in enumerate(rule.refines):
+        place: Path = ("refines", index)
+        for number, general in enumerate(refined.of):
+            if general not in known:
+                yield (*place, "of", number), f"there is no other rule {general}"
+        if not refined.of:
+            yield (*place, "of"), "names no general rule"
+        if not (refined.given or refined.near):
+            yield place, "needs `given` or `near`: without either the general rule is this one"
+        if _PLACEHOLDER.search(refined.message):
+            yield (*place, "message"), "holds no values"
+        for key, patterns in (("near", refined.near), ("absent", refined.absent)):
+            for number, pattern in enumerate(patterns):
+                yield from check_regex(pattern, (*place, key, number))
 
 
 def check_listed(rule: Rule, tables: Mapping[str, Table]) -> Iterator[Problem]:

@@ -39,6 +39,7 @@ FILE_LIMIT = 5_000
 
 _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
+_REFINED_LISTS = {"of", "untold", "near", "absent"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
 
 _NO_WORDS = "there is no list of words {} in log-words, and no such place in situations"
@@ -207,22 +208,29 @@ def _rule(
         raw[key] = _as_list(raw[key])
     if isinstance(raw.get("let"), dict):
         raw["let"] = {key: _as_list(value) for key, value in raw["let"].items()}
-    for index, symptom in enumerate(_mappings(raw.get("symptoms"))):
-        _listed(symptom, _SYMPTOM_LISTS)
-        if missing := spell_out(symptom, words):
-            raise document.error(("symptoms", index), _NO_WORDS.format(missing))
+    for symptom in _spelt(document, raw, "symptoms", _SYMPTOM_LISTS, words):
         symptom["width"] = _width(symptom)
         symptom["needs"] = _needs(symptom)
+    _spelt(document, raw, "refines", _REFINED_LISTS, words)
     if isinstance(affects := raw.get("affects"), dict) and affects.get("backends") == ALL_BACKENDS:
         raw["affects"] = {**affects, "backends": [each.value for each in Backend]}
-    for number, fix in enumerate(_mappings(raw.get("fixes"))):
-        _listed(fix, set(LOG_PATTERNS))
-        if missing := spell_out(fix, words):
-            raise document.error(("fixes", number), _NO_WORDS.format(missing))
+    for fix in _spelt(document, raw, "fixes", set(LOG_PATTERNS), words):
         fix["words"] = _words_of_log(fix)
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
     return _convert(document, {**raw, "file": name, "packed": b""}, Rule), cases
+
+
+def _spelt(
+    document: Document, raw: dict[str, Any], key: str, lists: set[str], words: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return the entries of a rule below a key, with the lists of words in their patterns."""
+    entries = _mappings(raw.get(key))
+    for index, entry in enumerate(entries):
+        _listed(entry, lists)
+        if missing := spell_out(entry, words):
+            raise document.error((key, index), _NO_WORDS.format(missing))
+    return entries
 
 
 def _mapping(document: Document) -> dict[str, Any]:

@@ -116,9 +116,9 @@ class Wheels:
         self.matrix = Matrix(tables)
         self._cells: dict[tuple[str, ...], Fact] = {}
 
-    def official(self) -> Iterator[WheelFile]:
-        """Yield every file of flash-attn's release pages, doubtful ones included."""
-        return self._files(OFFICIAL)
+    def official(self, version: str = "") -> Iterator[WheelFile]:
+        """Yield every file of flash-attn's release pages, or of one; doubtful ones included."""
+        return self._files(OFFICIAL, **({"version": version} if version else {}))
 
     def community(self, version: str = "") -> Iterator[WheelFile]:
         """Yield every community file, or those of a version.

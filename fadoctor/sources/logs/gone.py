@@ -14,7 +14,8 @@ _MOVED = compiled(
     r"(?i)\b(?:switched|moved|put|gave) (?:(?:my|our|the) )?(?:old )?(?:nvidia |amd )?$"
 )
 _ELSEWHERE = compiled(
-    r"(?i) (?:in)?to (?:my|our|the|an?|another) (?:\w{1,12} ){0,2}"
+    r"(?i) (?:in)?to (?:my|our|the|an?|another) "
+    r"(?!(?:main|own|current|primary|daily|present)\b)(?:\w{1,12} ){0,2}"
     r"(?:server|machine|pc|computer|rig|laptop|workstation|friend|brother)\b"
 )
 """I switched my 4090 to my Linux server: it is in another machine."""

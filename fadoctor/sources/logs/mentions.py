@@ -128,8 +128,9 @@ _CPU_BUILD = compiled(
     r"|[\u662f\u4e3a])(?P<version>[12]\.\d{1,2}\.\d\+cpu)\b"
 )
 # AMD arch: gfx1201 | gpu_type=gfx1032, but none of a list: supported types:[gfx1030 gfx1100]
+# and none of what a build is made for: bin-win-hip-x64-gfx1030
 _A_GFX = compiled(
-    r"(?<![\w,;])(?<![^e]=)(?<!device-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,]|[ \w]{0,240}\])"
+    r"(?<![\w,;])(?<![^e]=)(?<!\w-)(?P<found>gfx\d{3,4}[a-f]?)(?![\w;,]|[ \w]{0,240}\])"
 )
 _PLAIN = (
     # Python 3.10.12 | Python version: 3.10.12 | CPython 3.11.13 | Python-3.10, v3.10 | py3.10

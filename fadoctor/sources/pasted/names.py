@@ -97,7 +97,7 @@ Something beside the number must say that it is a card.
 """
 
 BARE_RADEON = compiled(
-    r"(?i)(?<![\w./$:#=-])(?<!rx )(?P<name>(?:5[3-7]|6[4-9]|7[6-9])[05]0|90[67]0)"
+    r"(?i)(?:(?<![\w./$:#=-])|(?<=\bamd))(?<!rx )(?P<name>(?:5[3-7]|6[4-9]|7[6-9])[05]0|90[67]0)"
     r" ?(?P<kind>xtx?|gre|(?P<small>[ms]))(?!\w|-\d)"
 )
 """A Radeon without its series: 7900xtx, 9070 XT. The letters behind the number say what it is.

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.fixes import begun
 from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
+from fadoctor.judging.explain.fixes.fetched_elsewhere import CAUSE as UNREACHED
+from fadoctor.judging.explain.fixes.fetched_elsewhere import fetched_elsewhere
 from fadoctor.judging.explain.fixes.index_for_gpu import for_this_gpu
+from fadoctor.judging.explain.fixes.missing_on_arm import without_missing
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
 from fadoctor.judging.explain.fixes.nightly_torch import on_a_release
 from fadoctor.judging.explain.fixes.older_glibc import TOO_NEW, for_older_glibc
@@ -21,7 +24,7 @@ from fadoctor.judging.explain.fixes.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.fixes.uv_project import SITUATION, as_uv_adds
 from fadoctor.judging.explain.fixes.vendor import NVIDIA, Vendor
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import fact_text
+from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.fix import StepKind
 
 if TYPE_CHECKING:
@@ -63,6 +66,11 @@ class FixSelection:
     def _vendor(self) -> Vendor:
         return Vendor(self._lines, self._knowledge, self._said)
 
+    def vendor(self) -> Fact:
+        """Return whose GPU the log is about; Absent where it tells of none, or of several."""
+        name = self._vendor.name
+        return Known(name, "the log") if name else Absent("the log tells of no one vendor's GPU")
+
     @cached_property
     def _here(self) -> tuple[Situation, ...]:
         if self._said is None:
@@ -91,6 +99,8 @@ class FixSelection:
         useful = without_vain(own, scope, self._knowledge, self._texts)
         if useful is not own:
             self._note(IN_VAIN)
+        if self._said is not None:
+            useful = without_missing(useful, scope, self._texts)
         named = self._with_files(useful, scope)
         if self._said is not None:
             named = on_a_release(named, scope)
@@ -137,6 +147,8 @@ class FixSelection:
 
         files = WheelFiles(scope, self._texts)
         named = [files.named(fix, chosen.get(fix.id, "")) for fix in fixes]
+        if scope.rule.id == UNREACHED:
+            named = [fetched_elsewhere(*each) for each in zip(fixes, named, strict=True)]
         says = ["\n".join(step.text for step in fix.steps) for fix in named]
         return tuple(fix for at, fix in enumerate(named) if not _is_said(fix, says[:at]))
 

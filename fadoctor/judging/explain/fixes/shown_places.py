@@ -50,9 +50,10 @@ _IMAGE = compiled(
     r"|(?<![\w./-])(?P<torch>pytorch/pytorch:\d\.\d{1,2}\.\d-cuda\d{1,2}\.\d-cudnn\d)-runtime(?![\w-])"
 )
 
-# uname -m: aarch64 | on a GH200 | DGX Spark
+# uname -m: aarch64 | on a GH200 | DGX Spark | vllm 0.3.2 on arm
 _ARM = compiled(
     r"(?i)\baarch64\b(?![\w.-]{0,40}\.whl)|(?<!\w)g[bh]\d{2,3}\b|\bdgx spark\b|\bjetson\b"
+    r"|\b(?:on|under) (?:an? )?arm(?:64)?\b(?!-)"
 )
 # undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs: the extension has the old ABI, torch not
 _LACKED = compiled(r"undefined symbol: (?P<symbol>_ZNK?\d{0,2}\w{0,12}(?:c10|at|torch)\d\w{2,200})")

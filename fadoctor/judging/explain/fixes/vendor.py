@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.targets.gpu_name import GpuModel
 
+FACT = "log.vendor"
+
 ENDS = 1_500
 """Lines at the beginning and at the end of a log that are searched."""
 

@@ -171,3 +171,36 @@ listed: {table: %s}"""
 def test_what_a_symptom_is_held_against_is_a_table(tmp_path: Path, listed: str, said: str) -> None:
     found = complaints(tmp_path, LISTED % listed)
     assert any(each.startswith(said) for each in found)
+
+
+REFINES = """
+  - of: {of}
+    given: {given}
+    message: {message}
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "message", "problem"),
+    [
+        ("complaint", "{log.vendor: amd}", "It says so.", []),
+        (
+            "no-such-rule",
+            "{log.vendor: amd}",
+            "It says so.",
+            ["there is no other rule no-such-rule"],
+        ),
+        ("some-rule", "{log.vendor: amd}", "It says so.", ["there is no other rule some-rule"]),
+        ("complaint", "{}", "It says so.", ["needs `given` or `near`"]),
+        ("complaint", "{log.vendr: amd}", "It says so.", ["log.vendr is neither a fact"]),
+        ("complaint", "{log.vendor: amd}", '"It is {log.vendor}."', ["holds no values"]),
+    ],
+)
+def test_what_refines_names_general_rules_and_facts(
+    tmp_path: Path, of: str, given: str, message: str, problem: list[str]
+) -> None:
+    refines = REFINES.format(of=of, given=given, message=message)
+    text = rule_text(refines=refines)
+    found = [each.partition("`: ")[2] for each in problems(tmp_path, area__some_rule=text)]
+    assert len(found) == len(problem)
+    assert all(each.startswith(begin) for each, begin in zip(found, problem, strict=True))

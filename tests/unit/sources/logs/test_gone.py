@@ -14,6 +14,7 @@ from fadoctor.sources.logs.named_gpus import without_gone
         ("Swapped my 3060 for an RX 7800 XT", "RX 7800 XT"),
         ("I switched my 4090 to my Linux server, and the RX 7600 is here", "RX 7600"),
         ("upgraded from an RX 6800 to an RTX 5070", "RTX 5070"),
+        ("I put the RX 7600 into my main PC", "RX 7600"),
     ],
 )
 def test_a_card_that_was_taken_out(text: str, left: str) -> None:

@@ -33,7 +33,7 @@ def test_what_only_amd_calls_so_is_a_gpu_of_amd(name: str) -> None:
     ("name", "gfx"),
     [
         ("WX 5100", "gfx803"), ("Radeon Pro WX 9100", "gfx900"), ("RX 580 2048SP", "gfx803"),
-        ("RX 560X", "gfx803"), ("RX 6600", "gfx1032"),
+        ("RX 560X", "gfx803"), ("RX 6600", "gfx1032"), ("AMD6700XT", "gfx1031"),
     ],
 )  # fmt: skip
 def test_names_of_workstations_and_older_cards(name: str, gfx: str) -> None:
@@ -77,3 +77,13 @@ def test_cards_are_counted_as_people_write_them(text: str, name: str, many: int)
 @pytest.mark.parametrize("text", ["打卡4090次", "0xA100", "port 0xT4", "step v1000"])
 def test_numbers_that_are_no_cards(text: str) -> None:
     assert said(text) == {}
+
+
+def test_what_a_build_is_made_for_is_no_gpu_of_the_machine() -> None:
+    found = {
+        claim.name: claim.value
+        for text in ("llama-b5000-bin-win-hip-x64-gfx1030 on a Radeon 780M", "amdhsa--gfx1100")
+        for claim in mentions([PastedLine(1, text)], shipped().tables)
+        if claim.name.endswith(".gfx")
+    }
+    assert found == {"gpu[0].gfx": "gfx1100"}

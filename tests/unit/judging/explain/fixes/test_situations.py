@@ -20,6 +20,7 @@ from fadoctor.sources.logs.facts import facts_of
 
 LINES = {
     "on-wsl": "uname -r: 5.15.167.4-microsoft-standard-WSL2",
+    "on-container-optimized-os": "the VM runs Container-Optimized OS",
     "in-a-container": "I start it by docker run --gpus all -it img",
     "in-a-container-of-amd": "I start it by docker run --device=/dev/kfd -it rocm/pytorch",
     "in-a-dockerfile": "RUN pip install -r requirements.txt",
