@@ -72,9 +72,10 @@ _CARD_WORDS = (
     "ai-max",
     "aimax",
 )
-# on a T4 | my P40 | two L4 | 4xT4 | 四卡T4
+# on a T4 | my P40 | two L4 | 4xT4 | 四卡T4 | 在P40上 | auf der P40 | на P40
 _HAD = compiled(
-    r"(?i)(?:\b(?:my|an?|our|two|four|dual|single|old|\d ?x) |\d ?[x\u00d7*] ?|[张块个台枚卡] ?)$"
+    r"(?i)(?:\b(?:my|an?|our|two|four|dual|single|old|\d ?x) |\d ?[x\u00d7*] ?|[张块个台枚卡在用] ?"
+    r"|\b(?:auf (?:der|einer|meiner)|sur (?:un|ma)|en (?:una?|la|mi)|em uma?|(?<!\w)на) )$"
 )
 # my Strix Halo (gfx1151), AMD APU (gfx1150, Radeon 890M): one in a line, where lists hold several
 _GFX = compiled(r"(?<=\w) \((?P<gfx>gfx(?:9[0-9a-f]{2}|1\d{3}))(?=[),;])")
