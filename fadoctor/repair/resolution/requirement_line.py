@@ -29,7 +29,7 @@ _INDEX_ALONE = re.compile(
 )
 # RUN uv pip install --system
 _COMMAND = re.compile(r"(?P<uv>\buv\s{1,3})?\bpip3?\s{1,3}install\b")
-_OF_SHELLS = ("Dockerfile",)
+_OF_SHELLS = ("Dockerfile", "install script")
 _LISTS = ("requirements.txt", *_OF_SHELLS)
 YAML = ("environment.yml",)
 """Kinds of files by how they list requirements; of others no line is changed."""

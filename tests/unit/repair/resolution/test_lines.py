@@ -15,6 +15,8 @@ from fadoctor.model.plan import Action, ActionKind, Conflict, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
 from fadoctor.repair.resolution.requirement_line import GONE, changed_line, still_asked
 from fadoctor.repair.resolution.write import write_all
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.source import open_source
 
 URL = "https://example.org/flash_attn-2.8.3+cu12torch2.6-cp312-cp312-linux_x86_64.whl"
 FLASH = f"flash-attn @ {URL}"
@@ -43,6 +45,8 @@ TEXT = "requirements.txt"
          "RUN pip install torch==2.6.0 x"),
         ("RUN pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "Dockerfile",
          f"RUN pip install {URL} x"),
+        ("uv pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "install script",
+         f"uv pip install {URL} x"),
         ("torch==2.7.1 --hash=sha256:1", "torch", "torch==2.6.0", TEXT, None),
         ("torch==2.7.1 \\", "torch", "torch==2.6.0", TEXT, None),
         ("xformers==0.0.31  # fast", "xformers", "", TEXT, GONE),
@@ -204,11 +208,29 @@ def test_a_command_of_pypis_torch_names_no_index_of_another_build(
     )
 
 
-def test_a_plan_that_changes_no_line_says_what_to_ask_for(tmp_path: Path) -> None:
+def test_a_plan_that_changes_no_line_says_where_it_comes_from(tmp_path: Path) -> None:
     """Else its commands would be printed, and they change what is installed here."""
     found = planned(tmp_path, "torch==2.7.1\n", install("torch==2.7.1"))
     assert not found.rewrites
-    assert [each.text.rpartition(": ")[2] for each in found.edits] == ["ask for torch==2.7.1"]
+    told = [each.text.rpartition(":1: ")[2] for each in found.edits]
+    assert told == ["install torch==2.7.1 from PyPI, so without another index"]
+
+
+def test_a_build_of_an_index_that_only_hands_can_leave_is_named_with_what_belongs_to_it(
+    tmp_path: Path,
+) -> None:
+    """`ask for torch==2.6.0` would be what the line says by now."""
+    index = "https://download.pytorch.org/whl/cu126"
+    file = tmp_path / ".gitlab-ci.yml"
+    command = f"pip install torch==2.6.0 torchvision==0.21.0 --index-url {index}"
+    file.write_text(f"test:\n  script:\n    - {command}\n    - pip install vllm==0.8.5\n")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.6.0"),))
+    [at] = [r.place for r in read_source(open_source(str(file))).requirements if r.name == "torch"]
+    environment = Environment("0", target, {}, places={"torch.version": (at,)})
+    found = lines_of(plan, environment, [str(file)])
+    [told] = [each.text.rpartition(": ")[2] for each in found.edits]
+    assert told == f"install torch==2.6.0 from PyPI, torchvision with it, so without the index {index}"
 
 
 def test_the_index_of_another_build_goes_where_torch_comes_from_pypi(tmp_path: Path) -> None:
