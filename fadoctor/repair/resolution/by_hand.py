@@ -23,12 +23,15 @@ def by_hand(
     if not wanted:
         return f"{place}: remove {name}"
     there = _at(place, name, manifest)
-    if there is None or not _is_asked(there, wanted):
+    label = index.rstrip("/").rpartition("/")[2]
+    is_of_index = there is not None and index.rstrip("/") == there.index.rstrip("/")
+    plain = wanted.removesuffix(f"+{label}") if label and is_of_index else wanted
+    if there is None or not (_is_asked(there, wanted) or _is_asked(there, plain)):
         source = f" from {index}" if index else ""
         return f"{place}: ask for {wanted}{source}"
     if index:
         text = f"{place}: {name} comes from {index}: name that index there for it"
-        return "" if index.rstrip("/") == there.index.rstrip("/") else text
+        return "" if is_of_index else text
     beside = " and ".join(_with_it(there, manifest))
     also = f", {beside} with it" if beside else ""
     without = f"the index {there.index}" if there.index else "another index"

@@ -128,6 +128,8 @@ def _lines_of(
                 continue
             lines = texts[place.file]
             change, column = (name, wanted, index), columns.of(place)
+            if not (told := by_hand(place, change, file.manifest)):
+                continue
             if over.take(lines[place.line - 1], file.kind, place, (wanted, index)) or routes.take(
                 (file.source, file.manifest), lines, (place, column), change, columns.moved
             ):
@@ -135,7 +137,6 @@ def _lines_of(
             old = lines[place.line - 1]
             new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
-                told = by_hand(place, change, file.manifest)
                 edits += by_poetry(lines, place, wanted, index) or _edits(place.file, told)
                 continue
             columns.moved(place, len(new) - len(old))
