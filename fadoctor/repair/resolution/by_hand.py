@@ -17,7 +17,8 @@ def by_hand(
 ) -> str:
     """Return what to do in a place; "" where its text says so by now.
 
-    `change`: the name, the requirement ("" to remove it) and its index. A place may be a whole file.
+    `change`: the name, the requirement ("" to remove it) and its index. A whole file may be
+    the place.
     """
     name, wanted, index = change
     if not wanted:
@@ -25,7 +26,8 @@ def by_hand(
     there = _at(place, name, manifest)
     label = index.rstrip("/").rpartition("/")[2]
     is_of_index = there is not None and index.rstrip("/") == there.index.rstrip("/")
-    plain = wanted.removesuffix(f"+{label}") if label and is_of_index else wanted
+    is_alone = there is not None and there.is_only_index
+    plain = wanted.removesuffix(f"+{label}") if label and is_of_index and is_alone else wanted
     if there is None or not (_is_asked(there, wanted) or _is_asked(there, plain)):
         source = f" from {index}" if index else ""
         return f"{place}: ask for {wanted}{source}"
@@ -61,6 +63,5 @@ def _with_it(there: Requirement, manifest: Manifest | None) -> list[str]:
     return [
         each.name
         for each in manifest.requirements
-        if each.name in BESIDE_TORCH
-        and (each.index, each.command) == (there.index, there.command)
+        if each.name in BESIDE_TORCH and (each.index, each.command) == (there.index, there.command)
     ]

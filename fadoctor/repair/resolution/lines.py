@@ -88,17 +88,15 @@ def lines_of(
     examined. `whole`: what the plan moves is named even so, where an installer would bring
     another release.
     """
-    names = tuple(names)
     files = _files(names, opened)
-    found = _lines_of(plan, environment, names, files, whole=whole)
+    found = _lines_of(plan, environment, files, whole=whole)
     # where no line says what is moved, what only comes along has to be named
-    return found if found.edits else _lines_of(plan, environment, names, files, whole=True)
+    return found if found.edits else _lines_of(plan, environment, files, whole=True)
 
 
 def _lines_of(
     plan: Plan,
     environment: Environment,
-    names: tuple[str, ...],
     files: dict[str, _File],
     *,
     whole: bool,
@@ -121,15 +119,13 @@ def _lines_of(
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
-        for place in places:
+        for place in _unsaid(places, (name, wanted, index), files):
             file = files.get(place.file)
             if file is None or file.is_locked:
                 edits += _in_lock(place, file, (name, wanted), is_brought=is_brought)
                 continue
             lines = texts[place.file]
             change, column = (name, wanted, index), columns.of(place)
-            if not (told := by_hand(place, change, file.manifest)):
-                continue
             if over.take(lines[place.line - 1], file.kind, place, (wanted, index)) or routes.take(
                 (file.source, file.manifest), lines, (place, column), change, columns.moved
             ):
@@ -137,7 +133,8 @@ def _lines_of(
             old = lines[place.line - 1]
             new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
-                edits += by_poetry(lines, place, wanted, index) or _edits(place.file, told)
+                told = _edits(place.file, by_hand(place, change, file.manifest))
+                edits += by_poetry(lines, place, wanted, index) or told
                 continue
             columns.moved(place, len(new) - len(old))
             is_of_torch = name == TORCH or name in BESIDE_TORCH
@@ -272,6 +269,16 @@ def _lines_that_name(
         for place in _places(environment, name)
         if place.line or place.file not in files or files[place.file].is_locked
     )
+
+
+def _unsaid(
+    places: Iterable[Place], change: tuple[str, str, str], files: dict[str, _File]
+) -> Iterator[Place]:
+    """Yield the places that do not ask for what is wanted by now."""
+    for place in places:
+        file = files.get(place.file)
+        if file is None or file.is_locked or by_hand(place, change, file.manifest):
+            yield place
 
 
 def _is_brought(environment: Environment, name: str) -> bool:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib import import_module
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from fadoctor.model.place import Place
 from fadoctor.sources.manifests import READERS
 from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.sources.manifests.garbage_collector import collector_paused
-from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.source import Source, open_source
+from fadoctor.sources.manifests.spoken import with_spoken
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
-
-_SKIP, _TRUE = "FLASH_ATTENTION_SKIP_CUDA_BUILD", "TRUE"
-# ENV NAME=TRUE, NAME: "TRUE", "NAME": "TRUE", export NAME=TRUE
-_SKIPS = re.compile(rf"{_SKIP}['\"]?\s{{0,3}}[=:\s]\s{{0,3}}['\"]?{_TRUE}\b")
 
 
 def read_manifest(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Manifest:
@@ -47,23 +39,10 @@ def read_source(source: Source) -> Manifest:
         if reader.recognises(base, source.head):
             with collector_paused():
                 found: Manifest = reader.read(source)
-            return _with_spoken(found, source)
+            return with_spoken(found, source)
     raise source.error(
         "not a kind of file that fadoctor reads: requirements.txt, a lock of uv, poetry, "
         "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, tox.ini, "
         "environment.yml, recipes of conda, Dockerfile, install.sh, Makefile, justfile, YAML "
         "with commands that install, notebooks and scripts with a block # /// script are"
     )
-
-
-def _with_spoken(manifest: Manifest, source: Source) -> Manifest:
-    """Return a manifest with the variable that keeps flash-attn's setup from compiling.
-
-    It counts wherever a text sets it: for a job, a step, a stage or one command.
-    """
-    found = _SKIPS.search(source.text) if _SKIP in source.text else None
-    if found is None or _SKIP in manifest.variables:
-        return manifest
-    at = Place(source.name, source.text.count("\n", 0, found.start()) + 1)
-    variables = {**manifest.variables, _SKIP: Setting(_TRUE, at)}
-    return msgspec.structs.replace(manifest, variables=variables)

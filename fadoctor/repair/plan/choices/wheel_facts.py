@@ -68,7 +68,9 @@ def wanted_of(environment: Environment) -> WheelRequest | None:
     minor = version_part(torch, "minor")
     build = text_of(environment, "torch.build")
     is_old = isinstance(abi, Known) and abi.value is False
-    is_published = build == "other" and is_old and text_of(environment, "torch.installer") == "conda"
+    is_published = (
+        build == "other" and is_old and text_of(environment, "torch.installer") == "conda"
+    )
     if not (minor and cuda and python and platform):
         return None
     if build in ("", "other", "rocm") and not is_published:

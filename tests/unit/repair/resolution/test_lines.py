@@ -45,6 +45,8 @@ TEXT = "requirements.txt"
          "RUN pip install torch==2.6.0 x"),
         ("RUN pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "Dockerfile",
          f"RUN pip install {URL} x"),
+        ("pip install flash_attn-2.8.3-py3-none-any.whl", "flash-attn", FLASH, "install script",
+         f"pip install {URL}"),
         ("uv pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "install script",
          f"uv pip install {URL} x"),
         ("torch==2.7.1 --hash=sha256:1", "torch", "torch==2.6.0", TEXT, None),
@@ -152,7 +154,6 @@ def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
     [
         ("pip install", "pip install --extra-index-url {index}"),
         ("pip install -i {other}", "pip install -i {index}"),
-        ("pip install -i {index}", "pip install -i {index}"),
         (
             "uv pip install --system",
             "uv pip install --extra-index-url {index} --index-strategy unsafe-best-match --system",
@@ -178,6 +179,19 @@ def test_a_command_names_the_index_and_all_that_comes_from_it(
     [edit] = found.edits
     told = after.format(index=index)
     assert f"+RUN {told} {wanted[0]} x {wanted[1]}" in edit.diff.split("\n")
+
+
+def test_what_the_only_index_of_a_command_gives_by_itself_is_not_written(tmp_path: Path) -> None:
+    """Its label would be the one letter that changes, and the same file comes."""
+    index = "https://download.pytorch.org/whl/cpu"
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"FROM debian\nRUN pip install torchvision==0.27.0 -i {index}\n")
+    target = Target("manifest", "x", "y")
+    moves = install("torchvision==0.27.0+cpu", index=index)
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (moves,))
+    places: dict[str, tuple[Place, ...]] = {"torchvision.version": (Place(str(file), 2, 17),)}
+    found = lines_of(plan, Environment("0", target, {}, places=places), [str(file)])
+    assert (found.edits, found.rewrites) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -230,7 +244,8 @@ def test_a_build_of_an_index_that_only_hands_can_leave_is_named_with_what_belong
     environment = Environment("0", target, {}, places={"torch.version": (at,)})
     found = lines_of(plan, environment, [str(file)])
     [told] = [each.text.rpartition(": ")[2] for each in found.edits]
-    assert told == f"install torch==2.6.0 from PyPI, torchvision with it, so without the index {index}"
+    with_it = "from PyPI, torchvision with it, so without the index"
+    assert told == f"install torch==2.6.0 {with_it} {index}"
 
 
 def test_the_index_of_another_build_goes_where_torch_comes_from_pypi(tmp_path: Path) -> None:
