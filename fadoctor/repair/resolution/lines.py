@@ -173,9 +173,10 @@ def _told(
     first = next(iter(files), "")
     for change in wanted:
         places = _places(environment, change[0])
-        for file, place in [(place.file, place) for place in places] or [(first, None)]:
+        found: list[tuple[str, Place | str]] = [(place.file, place) for place in places]
+        for file, at in found or [(first, first)]:
             manifest = files[file].manifest if file in files else None
-            yield from _edits(file, by_hand(place or first, change, manifest))
+            yield from _edits(file, by_hand(at, change, manifest))
 
 
 def _follows(environment: Environment, rewritten: Collection[str], lock: str, name: str) -> bool:
