@@ -48,10 +48,10 @@ def pairs_of(
     installed: Mapping[str, str],
     matrix: Matrix,
     table: str = TABLE,
-) -> Iterator[tuple[str, Any, str, bool]]:
+) -> Iterator[tuple[str, Any, str, str]]:
     """Yield what a release goes with: of what, in which versions, and what happens otherwise.
 
-    Last whether it only warns of others, by itself.
+    Last in which versions it only warns, by itself: "" in none.
 
     None as versions is none at all, a mapping is not known. Pairs that a rule of their own judges,
     since more than versions decides, are left out.
@@ -61,7 +61,7 @@ def pairs_of(
     for row in matrix.find(table, {"package": distribution, "version": version}).rows:
         if not row.get("rule") and installed.get(str(row["beside"])):
             what = str(row.get("what") or "")
-            yield str(row["beside"]), row.get("fits"), what, row.get("warned") is True
+            yield str(row["beside"]), row.get("fits"), what, str(row.get("warned") or "")
 
 
 def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ...]:
@@ -99,14 +99,14 @@ def _of_package(
     why: list[str] = []
     warned: list[bool] = []
     for table in tables:
-        for beside, fits, what, is_warned in pairs_of(distribution, version, there, matrix, table):
+        for beside, fits, what, warns in pairs_of(distribution, version, there, matrix, table):
             if isinstance(fits, dict):
                 return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
             if fits is None or not _is_in(there[beside], str(fits)):
                 range_ = f"it supports {fits}, but " if fits else ""
                 told[beside] = f"({range_}{there[beside]} is installed)"
                 why.append(what or _LACKS_NAMES)
-                warned.append(is_warned)
+                warned.append(bool(warns) and _is_in(there[beside], warns))
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))

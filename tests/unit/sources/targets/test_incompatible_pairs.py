@@ -37,7 +37,14 @@ def test_what_fits_what_is_not_there_and_what_does_not_look() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trl", "vllm", "warned"), [("0.24.0", "0.11.0", True), ("0.23.1", "0.12.0", False)]
+    ("trl", "vllm", "warned"),
+    [
+        ("0.24.0", "0.11.0", True),
+        ("0.24.0", "0.12.0", False),
+        ("0.23.1", "0.12.0", False),
+        ("1.16.0", "0.33.0", True),
+        ("1.16.0", "0.9.2", False),
+    ],
 )
 def test_who_only_warns_is_told_apart(trl: str, vllm: str, *, warned: bool) -> None:
     facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": {"vllm": vllm}}
