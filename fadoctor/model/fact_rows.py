@@ -356,4 +356,5 @@ unmet_stake | text    | what is at stake where these are changed
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
 pair_why    | text    | what happens with these
 pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known
+pair_warned | boolean | true where it looks for these by itself, and only warns; Absent where more happens
 """

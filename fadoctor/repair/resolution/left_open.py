@@ -160,7 +160,7 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
             each
             for each in found
             if each.fingerprint not in told
-            and each.severity is not Severity.NOTE
+            and (each.severity is not Severity.NOTE or _is_of_pair(each))
             and _is_about(each, package)
         )
 

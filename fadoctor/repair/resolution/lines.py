@@ -13,6 +13,7 @@ import msgspec
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
+from fadoctor.repair.resolution.by_hand import by_hand
 from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
@@ -35,7 +36,7 @@ from fadoctor.sources.manifests.source import Source, open_source
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
@@ -87,17 +88,15 @@ def lines_of(
     examined. `whole`: what the plan moves is named even so, where an installer would bring
     another release.
     """
-    names = tuple(names)
     files = _files(names, opened)
-    found = _lines_of(plan, environment, names, files, whole=whole)
+    found = _lines_of(plan, environment, files, whole=whole)
     # where no line says what is moved, what only comes along has to be named
-    return found if found.edits else _lines_of(plan, environment, names, files, whole=True)
+    return found if found.edits else _lines_of(plan, environment, files, whole=True)
 
 
 def _lines_of(
     plan: Plan,
     environment: Environment,
-    names: tuple[str, ...],
     files: dict[str, _File],
     *,
     whole: bool,
@@ -120,7 +119,7 @@ def _lines_of(
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
-        for place in places:
+        for place in _unsaid(places, (name, wanted, index), files):
             file = files.get(place.file)
             if file is None or file.is_locked:
                 edits += _in_lock(place, file, (name, wanted), is_brought=is_brought)
@@ -134,18 +133,18 @@ def _lines_of(
             old = lines[place.line - 1]
             new = changed_line(old, column, name, wanted, file.kind)
             if new is None:
-                by_hand = Edit(place.file, text=_by_hand(place, name, wanted, index))
-                edits += by_poetry(lines, place, wanted, index) or [by_hand]
+                told = _edits(place.file, by_hand(place, change, file.manifest))
+                edits += by_poetry(lines, place, wanted, index) or told
                 continue
             columns.moved(place, len(new) - len(old))
             is_of_torch = name == TORCH or name in BESIDE_TORCH
-            told = command_with_index(new, column, index) if index and is_of_torch else new
-            columns.moved(msgspec.structs.replace(place, column=0), len(told or new) - len(new))
-            lines[place.line - 1] = told or new
+            routed = command_with_index(new, column, index) if index and is_of_torch else new
+            columns.moved(msgspec.structs.replace(place, column=0), len(routed or new) - len(new))
+            lines[place.line - 1] = routed or new
             routes.drop_file((file.source, file.manifest), lines, place, name)
             build = environment.builds.get(name, "")
             told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
-            edits += [each for each in told_by if not index or told is None]
+            edits += [each for each in told_by if not index or routed is None]
     edits = [*routes.locked(in_one_command(edits)), *routes.put(texts)]
     for name, lines in texts.items():
         still_asked(lines, files[name].source.text.split("\n"))
@@ -158,26 +157,26 @@ def _lines_of(
     ]
     diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
     if whole and not diffs and not edits:
-        edits += _told(environment, names, _wanted(plan))
+        edits += _told(environment, files, _wanted(plan))
     follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
     notes = tuple(_open_questions(environment))
     return Lines((*diffs, *together(dict.fromkeys(edits), follows)), tuple(rewrites), notes)
 
 
 def _told(
-    environment: Environment, names: Iterable[str], wanted: Iterable[tuple[str, str, str]]
+    environment: Environment, files: Mapping[str, _File], wanted: Iterable[tuple[str, str, str]]
 ) -> Iterator[Edit]:
     """Yield what to do by hand, where a plan moves something and changes no line for it.
 
     A command would change the environment that is there, and that is not what was examined.
     """
-    first = next(iter(names), "")
-    for name, text, index in wanted:
-        source = f" from {index}" if index else ""
-        places = _places(environment, name)
-        for file, at in [(place.file, str(place)) for place in places] or [(first, first)]:
-            ask = f"ask for {text}{source}" if text else f"remove {name}"
-            yield Edit(file, text=f"{at}: {ask}")
+    first = next(iter(files), "")
+    for change in wanted:
+        places = _places(environment, change[0])
+        found: list[tuple[str, Place | str]] = [(place.file, place) for place in places]
+        for file, at in found or [(first, first)]:
+            manifest = files[file].manifest if file in files else None
+            yield from _edits(file, by_hand(at, change, manifest))
 
 
 def _follows(environment: Environment, rewritten: Collection[str], lock: str, name: str) -> bool:
@@ -273,6 +272,16 @@ def _lines_that_name(
     )
 
 
+def _unsaid(
+    places: Iterable[Place], change: tuple[str, str, str], files: dict[str, _File]
+) -> Iterator[Place]:
+    """Yield the places that do not ask for what is wanted by now."""
+    for place in places:
+        file = files.get(place.file)
+        if file is None or file.is_locked or by_hand(place, change, file.manifest):
+            yield place
+
+
 def _is_brought(environment: Environment, name: str) -> bool:
     """Return whether a package comes along because another one requires it."""
     return any(
@@ -326,16 +335,15 @@ def _in_lock(
     if base and not wanted and is_brought:
         return []
     if not base or not wanted:
-        return [Edit(place.file, text=_by_hand(place, name, wanted))]
+        return _edits(place.file, by_hand(place, (name, wanted, "")))
     text = f"{place.file} is a lock: it is not edited, its tool writes it"
     if " @ " in wanted:
         text += "; first name a file by its URL in the project's own list of dependencies"
     return [Edit(place.file, command=(*base, wanted), text=text)]
 
 
-def _by_hand(place: Place, name: str, wanted: str, index: str = "") -> str:
-    source = f" from {index}" if index else ""
-    return f"{place}: {f'ask for {wanted}{source}' if wanted else f'remove {name}'}"
+def _edits(file: str, text: str) -> list[Edit]:
+    return [Edit(file, text=text)] if text else []
 
 
 def _kept(place: Place, name: str) -> str:

@@ -31,7 +31,11 @@ _ABI = "torch.cxx11_abi"
 _CODE = "flash_attn.binary.code"
 _GLIBC = "flash_attn.binary.glibc"
 _TABLES = "matrix flash-attn-wheels"
-_NONE_OF_ROCM = f"{_TABLES}: no release has a file for ROCm"
+_WITHOUT = {
+    build: f"{_TABLES}: no release has a file for {what}"
+    for build, what in (("rocm", "ROCm"), ("cpu", "a torch without CUDA"))
+}
+"""Builds of torch that no file of flash-attn is for -> the source that says so."""
 FETCHED = f"{_TABLES}: what its setup.py asks for"
 """Source of what follows from a file that an installer would fetch."""
 
@@ -79,12 +83,12 @@ class Prebuilt:
         return found | _label(file) | self._inside(there, file, FETCHED)
 
     def _for_no_file(self, environment: Environment, version: str) -> dict[str, Fact]:
-        """Return that there is no file: of ROCm, or for nothing that it may be where that is open.
+        """Return that there is no file: without CUDA, or for nothing that may come.
 
         `version`: "" where a file would not be taken.
         """
-        if text_of(environment, "torch.build") == "rocm":
-            return {PREBUILT: Known(value=False, source=_NONE_OF_ROCM)}
+        if source := _WITHOUT.get(text_of(environment, "torch.build")):
+            return {PREBUILT: Known(value=False, source=source)}
         open_ = self._open(environment) if version else []
         for facts in open_:
             wanted = wanted_of(msgspec.structs.replace(environment, facts=facts))

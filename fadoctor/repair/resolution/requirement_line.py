@@ -29,7 +29,7 @@ _INDEX_ALONE = re.compile(
 )
 # RUN uv pip install --system
 _COMMAND = re.compile(r"(?P<uv>\buv\s{1,3})?\bpip3?\s{1,3}install\b")
-_OF_SHELLS = ("Dockerfile",)
+_OF_SHELLS = ("Dockerfile", "install script")
 _LISTS = ("requirements.txt", *_OF_SHELLS)
 YAML = ("environment.yml",)
 """Kinds of files by how they list requirements; of others no line is changed."""
@@ -66,7 +66,7 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
         start += 1
     if not _has_form(line, start, wanted, kind):
         return None
-    found = pattern.match(line, start) or _address(line, start)
+    found = _wheel(line, start) or pattern.match(line, start) or _address(line, start)
     if found is None:
         return None
     if not wanted:
@@ -104,6 +104,11 @@ def _spelt(old: str, name: str, text: str) -> str:
     found = re.match(r"[A-Za-z0-9._-]+", old)
     same = found is not None and len(found[0]) == len(name) and "://" not in old[: len(name) + 3]
     return found[0] + text[len(name) :] if same and found and text.startswith(name) else text
+
+
+def _wheel(line: str, start: int) -> re.Match[str] | None:
+    """Return the wheel in a folder that stands there: its name begins as a requirement does."""
+    return re.compile(r"[\w.+%/-]{1,400}\.whl(?![\w.])").match(line, start)
 
 
 def _address(line: str, start: int) -> re.Match[str] | None:

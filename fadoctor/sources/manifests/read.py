@@ -11,6 +11,7 @@ from fadoctor.sources.manifests import READERS
 from fadoctor.sources.manifests.chosen import ManifestRequest
 from fadoctor.sources.manifests.garbage_collector import collector_paused
 from fadoctor.sources.manifests.source import Source, open_source
+from fadoctor.sources.manifests.spoken import with_spoken
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
@@ -38,7 +39,7 @@ def read_source(source: Source) -> Manifest:
         if reader.recognises(base, source.head):
             with collector_paused():
                 found: Manifest = reader.read(source)
-            return found
+            return with_spoken(found, source)
     raise source.error(
         "not a kind of file that fadoctor reads: requirements.txt, a lock of uv, poetry, "
         "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, tox.ini, "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
 
 TABLE = "pairs"
-PAIRED = ("pair_told", "pair_why", "pair_other")
+PAIRED = ("pair_told", "pair_why", "pair_other", "pair_warned")
 """What every package has; the second is there where the first is."""
 
 _SOURCE = "the matrix of pairs, and the list of installed packages"
@@ -48,8 +48,10 @@ def pairs_of(
     installed: Mapping[str, str],
     matrix: Matrix,
     table: str = TABLE,
-) -> Iterator[tuple[str, Any, str]]:
+) -> Iterator[tuple[str, Any, str, str]]:
     """Yield what a release goes with: of what, in which versions, and what happens otherwise.
+
+    Last in which versions it only warns, by itself: "" in none.
 
     None as versions is none at all, a mapping is not known. Pairs that a rule of their own judges,
     since more than versions decides, are left out.
@@ -58,7 +60,8 @@ def pairs_of(
         return
     for row in matrix.find(table, {"package": distribution, "version": version}).rows:
         if not row.get("rule") and installed.get(str(row["beside"])):
-            yield str(row["beside"]), row.get("fits"), str(row.get("what") or "")
+            what = str(row.get("what") or "")
+            yield str(row["beside"]), row.get("fits"), what, str(row.get("warned") or "")
 
 
 def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ...]:
@@ -94,14 +97,16 @@ def _of_package(
         there = fact_mapping(facts.get(NAMED))
     told: dict[str, str] = {}
     why: list[str] = []
+    warned: list[bool] = []
     for table in tables:
-        for beside, fits, what in pairs_of(distribution, version, there, matrix, table):
+        for beside, fits, what, warns in pairs_of(distribution, version, there, matrix, table):
             if isinstance(fits, dict):
                 return dict.fromkeys(PAIRED, Unknown(str(fits.get("unknown", "")), _SOURCE))
             if fits is None or not _is_in(there[beside], str(fits)):
                 range_ = f"it supports {fits}, but " if fits else ""
                 told[beside] = f"({range_}{there[beside]} is installed)"
                 why.append(what or _LACKS_NAMES)
+                warned.append(bool(warns) and _is_in(there[beside], warns))
     if not told:
         return none
     words = " ".join(dict.fromkeys(why))
@@ -113,6 +118,9 @@ def _of_package(
         "pair_other": Known(other, _SOURCE)
         if other
         else Absent("there is no known matching release"),
+        "pair_warned": Known(value=True, source=_SOURCE)
+        if all(warned)
+        else Absent("it does more than warn"),
     }
 
 

@@ -58,13 +58,22 @@ def _glibc_of(file: WheelFile) -> tuple[Fact, Fact]:
 
 
 def wanted_of(environment: Environment) -> WheelRequest | None:
-    """Return what a file must fit, None where the torch is not a published CUDA build."""
+    """Return what a file must fit, None where the torch is not a published CUDA build.
+
+    What conda installs with the old C++ ABI is of PyTorch's own channel, and built as its wheels.
+    """
     names = ("torch.version", "torch.cuda", "python.abi_tag", "host.platform")
     torch, cuda, python, platform = (text_of(environment, name) for name in names)
     abi = environment.fact("torch.cxx11_abi")
     minor = version_part(torch, "minor")
     build = text_of(environment, "torch.build")
-    if not (minor and cuda and python and platform) or build in ("", "other", "rocm"):
+    is_old = isinstance(abi, Known) and abi.value is False
+    is_published = (
+        build == "other" and is_old and text_of(environment, "torch.installer") == "conda"
+    )
+    if not (minor and cuda and python and platform):
+        return None
+    if build in ("", "other", "rocm") and not is_published:
         return None
     new = isinstance(abi, Known) and abi.value is True
     if isinstance(abi, Unknown):

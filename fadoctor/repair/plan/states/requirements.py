@@ -106,7 +106,7 @@ def with_pairs(
     found = dict(requirements)
     for name in {str(row["package"]) for row in matrix.tables[TABLE].rows} & there.keys():
         version = Known(there[name], "installed")
-        for beside, fits, _ in pairs_of(Known(name, "installed"), version, there, matrix):
+        for beside, fits, _, _ in pairs_of(Known(name, "installed"), version, there, matrix):
             if isinstance(fits, str):
                 _narrow(found, name, beside, fits)
     for name in bounds.packages & there.keys():

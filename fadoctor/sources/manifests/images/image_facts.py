@@ -10,10 +10,13 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.planned import Manifest
 
 IN_IMAGE = "toolkit.in_image"
 """Whether a container image has nvcc, the compiler of CUDA."""
+_OF_PYTORCH = "pytorch"
+"""The channel of conda that PyTorch's authors filled."""
 _OF_THE_IMAGE = ("host.libc", "host.glibc", "host.glibcxx", "host.distribution")
 _GIVEN_BY = {"host.glibc": "--glibc", "host.libc": "--glibc", "python.": "--python-version"}
 """Facts -> the option that assumes them, which goes before everything."""
@@ -52,8 +55,13 @@ def _without_nvcc(source: str) -> dict[str, Fact]:
     return found | {IN_IMAGE: Known(value=False, source=source), "toolkit.count": Known(0, source)}
 
 
-def conda_facts(manifests: Iterable[Manifest], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return the CUDA that conda's torch is built for, where a file says it and nothing better."""
+def conda_facts(
+    manifests: Iterable[Manifest], facts: Mapping[str, Fact], matrix: Matrix
+) -> dict[str, Fact]:
+    """Return the CUDA that conda's torch is built for, where a file says it and nothing better.
+
+    What comes from PyTorch's own channel has the C++ ABI of that channel.
+    """
     out: dict[str, Fact] = {}
     for manifest in manifests:
         setting = manifest.facts.get("torch.cuda")
@@ -63,6 +71,9 @@ def conda_facts(manifests: Iterable[Manifest], facts: Mapping[str, Fact]) -> dic
         is_its = all(each.manager == "conda" or each.place == setting.place for each in torch)
         if torch and is_its and isinstance(facts.get("torch.cuda"), Unknown):
             out["torch.cuda"] = Known(setting.value, printable(str(setting.place)))
+            if all(each.index == _OF_PYTORCH for each in torch):
+                row = matrix.find("conda-torch-releases", {"cuda": out["torch.cuda"]})
+                out["torch.cxx11_abi"] = row.cell("cxx11_abi")
     return out
 
 

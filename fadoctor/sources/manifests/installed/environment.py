@@ -93,7 +93,7 @@ def planned_environment(
     along, undecided = brought(combined, facts, matrix)
     open_ = bounded | undecided
     facts |= open_
-    facts |= conda_facts(manifests, facts)
+    facts |= conda_facts(manifests, facts, matrix)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
     refused = {name: why for each in manifests for name, why in each.refused.items()}

@@ -13,6 +13,8 @@ from fadoctor.sources.manifests.planned import Setting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from packaging.specifiers import SpecifierSet
+
     from fadoctor.sources.manifests.planned import Manifest
 
 # ==3.12.*, ==3.12.4, 3.12
@@ -20,6 +22,8 @@ _EXACT = re.compile(r"(?:={2,3}\s{0,4})?([23]\.\d{1,2}(?:\.\d{1,3})?)(?:\.\*)?")
 # flash_attn-2.8.1+cu12torch2.8cxx11abiFALSE-cp312-cp312-linux_x86_64.whl
 _WHEEL_TAG = re.compile(r"-cp(3\d{1,2})-cp3\d{1,2}t?-[\w.]{1,200}\.whl$")
 _OPTION = "--python-version"
+_MINORS, _PATCHES = range(6, 31), range(41)
+"""Which releases of Python 3 a range is tried with: no minor release has had as many patches."""
 
 
 def python_facts(
@@ -27,7 +31,8 @@ def python_facts(
 ) -> dict[str, Fact]:
     """Return the facts of the Python that the files ask for, where this one is not in their range.
 
-    An assumed Python goes before everything; the first exact version before ranges.
+    An assumed Python goes before everything; the first exact version before ranges. A range
+    with one minor release names that one.
     """
     if any(text.startswith(_OPTION) for text in overlays):
         return {}
@@ -43,8 +48,19 @@ def python_facts(
         if allowed is None:
             continue
         if not isinstance(here, Known) or not allowed.contains(str(here.value), prereleases=True):
-            return _another(setting)
+            minor = _only_minor(allowed)
+            return _of_minor(setting, minor) if minor else _another(setting)
     return {}
+
+
+def _only_minor(allowed: SpecifierSet) -> str:
+    """Return the minor release that alone has releases in a range, "" where several have."""
+    found = [
+        f"3.{minor}"
+        for minor in _MINORS
+        if any(allowed.contains(f"3.{minor}.{patch}") for patch in _PATCHES)
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _of_wheels(manifests: Iterable[Manifest]) -> Iterator[Setting]:
@@ -67,6 +83,11 @@ def _exactly(facts: Mapping[str, Fact], setting: Setting) -> dict[str, Fact]:
     here = facts.get("python.version")
     if isinstance(here, Known) and f"{here.value}.".startswith(f"{version}."):
         return {}
+    return _of_minor(setting, version)
+
+
+def _of_minor(setting: Setting, version: str) -> dict[str, Fact]:
+    """Return the facts of a release of Python, as a setting names it."""
     source = printable(f"{setting.place}: {setting.value}")
     tag = "cp" + "".join(version.split(".")[:2])
     return {

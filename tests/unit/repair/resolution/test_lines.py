@@ -15,6 +15,8 @@ from fadoctor.model.plan import Action, ActionKind, Conflict, Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
 from fadoctor.repair.resolution.requirement_line import GONE, changed_line, still_asked
 from fadoctor.repair.resolution.write import write_all
+from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.source import open_source
 
 URL = "https://example.org/flash_attn-2.8.3+cu12torch2.6-cp312-cp312-linux_x86_64.whl"
 FLASH = f"flash-attn @ {URL}"
@@ -43,6 +45,10 @@ TEXT = "requirements.txt"
          "RUN pip install torch==2.6.0 x"),
         ("RUN pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "Dockerfile",
          f"RUN pip install {URL} x"),
+        ("pip install flash_attn-2.8.3-py3-none-any.whl", "flash-attn", FLASH, "install script",
+         f"pip install {URL}"),
+        ("uv pip install flash-attn==2.8.3 x", "flash-attn", FLASH, "install script",
+         f"uv pip install {URL} x"),
         ("torch==2.7.1 --hash=sha256:1", "torch", "torch==2.6.0", TEXT, None),
         ("torch==2.7.1 \\", "torch", "torch==2.6.0", TEXT, None),
         ("xformers==0.0.31  # fast", "xformers", "", TEXT, GONE),
@@ -148,7 +154,6 @@ def test_the_index_of_a_build_comes_along(tmp_path: Path) -> None:
     [
         ("pip install", "pip install --extra-index-url {index}"),
         ("pip install -i {other}", "pip install -i {index}"),
-        ("pip install -i {index}", "pip install -i {index}"),
         (
             "uv pip install --system",
             "uv pip install --extra-index-url {index} --index-strategy unsafe-best-match --system",
@@ -174,6 +179,19 @@ def test_a_command_names_the_index_and_all_that_comes_from_it(
     [edit] = found.edits
     told = after.format(index=index)
     assert f"+RUN {told} {wanted[0]} x {wanted[1]}" in edit.diff.split("\n")
+
+
+def test_what_the_only_index_of_a_command_gives_by_itself_is_not_written(tmp_path: Path) -> None:
+    """Its label would be the one letter that changes, and the same file comes."""
+    index = "https://download.pytorch.org/whl/cpu"
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"FROM debian\nRUN pip install torchvision==0.27.0 -i {index}\n")
+    target = Target("manifest", "x", "y")
+    moves = install("torchvision==0.27.0+cpu", index=index)
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (moves,))
+    places: dict[str, tuple[Place, ...]] = {"torchvision.version": (Place(str(file), 2, 17),)}
+    found = lines_of(plan, Environment("0", target, {}, places=places), [str(file)])
+    assert (found.edits, found.rewrites) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -204,11 +222,30 @@ def test_a_command_of_pypis_torch_names_no_index_of_another_build(
     )
 
 
-def test_a_plan_that_changes_no_line_says_what_to_ask_for(tmp_path: Path) -> None:
+def test_a_plan_that_changes_no_line_says_where_it_comes_from(tmp_path: Path) -> None:
     """Else its commands would be printed, and they change what is installed here."""
     found = planned(tmp_path, "torch==2.7.1\n", install("torch==2.7.1"))
     assert not found.rewrites
-    assert [each.text.rpartition(": ")[2] for each in found.edits] == ["ask for torch==2.7.1"]
+    told = [each.text.rpartition(":1: ")[2] for each in found.edits]
+    assert told == ["install torch==2.7.1 from PyPI, so without another index"]
+
+
+def test_a_build_of_an_index_that_only_hands_can_leave_is_named_with_what_belongs_to_it(
+    tmp_path: Path,
+) -> None:
+    """`ask for torch==2.6.0` would be what the line says by now."""
+    index = "https://download.pytorch.org/whl/cu126"
+    file = tmp_path / ".gitlab-ci.yml"
+    command = f"pip install torch==2.6.0 torchvision==0.21.0 --index-url {index}"
+    file.write_text(f"test:\n  script:\n    - {command}\n    - pip install vllm==0.8.5\n")
+    target = Target("manifest", "x", "y")
+    plan = Plan(PlanOutcome.REPAIRS, target, "pip", (install("torch==2.6.0"),))
+    [at] = [r.place for r in read_source(open_source(str(file))).requirements if r.name == "torch"]
+    environment = Environment("0", target, {}, places={"torch.version": (at,)})
+    found = lines_of(plan, environment, [str(file)])
+    [told] = [each.text.rpartition(": ")[2] for each in found.edits]
+    with_it = "from PyPI, torchvision with it, so without the index"
+    assert told == f"install torch==2.6.0 {with_it} {index}"
 
 
 def test_the_index_of_another_build_goes_where_torch_comes_from_pypi(tmp_path: Path) -> None:

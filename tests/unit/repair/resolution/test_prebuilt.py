@@ -50,6 +50,13 @@ def fa2(found: Preflight) -> Predicted:
     return cell.predicted
 
 
+def test_beside_a_torch_without_cuda_nothing_is_built(tmp_path: Path) -> None:
+    index = "--index-url https://download.pytorch.org/whl/cpu"
+    text = f"{index}\ntorch==2.6.0\nflash-attn==2.7.4.post1\n{APART}\n"
+    found = findings(judged(tmp_path, text, "none", ""))
+    assert found["flash-attn-beside-cpu-torch"].severity is Severity.ERROR
+
+
 @pytest.mark.parametrize(
     ("torch", "release"), [("2.11.0", "2.8.3"), ("2.8.0", "2.5.8"), ("2.13.0", "2.8.3.post1")]
 )

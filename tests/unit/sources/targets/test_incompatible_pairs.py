@@ -36,6 +36,23 @@ def test_what_fits_what_is_not_there_and_what_does_not_look() -> None:
     assert isinstance(told("0.13.0", {"vllm": "0.33.0"}), Absent)
 
 
+@pytest.mark.parametrize(
+    ("trl", "vllm", "warned"),
+    [
+        ("0.24.0", "0.11.0", True),
+        ("0.24.0", "0.12.0", False),
+        ("0.23.1", "0.12.0", False),
+        ("1.16.0", "0.33.0", True),
+        ("1.16.0", "0.9.2", False),
+    ],
+)
+def test_who_only_warns_is_told_apart(trl: str, vllm: str, *, warned: bool) -> None:
+    facts = {"trl.version": trl, "trl.distribution": "trl", "packages.installed": {"vllm": vllm}}
+    found = pair_facts(environment(facts).facts, MATRIX, ("trl",))
+    assert isinstance(found["trl.pair_told"], Known)
+    assert isinstance(found["trl.pair_warned"], Known) is warned
+
+
 def test_a_name_that_is_asked_of_vllm_bounds_a_trl_that_looks_for_no_version() -> None:
     known = told("0.23.1", {"vllm": "0.33.0"})
     assert isinstance(known, Known)

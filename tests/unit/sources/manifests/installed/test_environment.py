@@ -292,9 +292,33 @@ def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:
     assert value(outside, "python.version") == "?"
     exact = planned(tmp_path, lock.replace("{}", "==3.13.*"))
     assert (value(exact, "python.version"), value(exact, "python.abi_tag")) == ("3.13", "cp313")
+    for one in (">=3.13,<3.14", "~=3.13.0", ">=3.13.2,!=3.13.4,<3.14"):
+        only = planned(tmp_path, lock.replace("{}", one))
+        assert (value(only, "python.version"), value(only, "python.abi_tag")) == ("3.13", "cp313")
+    several = planned(tmp_path, lock.replace("{}", ">=3.13,<3.15"))
+    assert value(several, "python.version") == "?"
     given = ("--python-version 3.12",)
     assumed = planned(tmp_path, lock.replace("{}", ">=3.13"), overlays=given)
     assert value(assumed, "python.version") == "3.12.3"
+
+
+CONDA = "channels: [{}]\ndependencies:\n- python=3.12\n- pytorch=2.4.1\n"
+
+
+@pytest.mark.parametrize(
+    ("channels", "more", "abi"),
+    [
+        ("pytorch, nvidia", "- pytorch-cuda=12.4\n", False),
+        ("conda-forge", "", "?"),
+        ("conda-forge, pytorch", "- pytorch-cuda=12.4\n", "?"),
+        ("pytorch", "- cpuonly\n", "?"),
+    ],
+)
+def test_the_cxx_abi_of_a_channel_is_that_of_its_builds(
+    tmp_path: Path, channels: str, more: str, abi: object
+) -> None:
+    made = planned(tmp_path, CONDA.format(channels) + more)
+    assert value(made, "torch.cxx11_abi") == abi
 
 
 def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
