@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import COMPLAINT, HEIRS, LOOKAHEAD, TABLE
+from fadoctor.syntax.patterns import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -128,9 +129,10 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
 
 
 def is_regex(pattern: str) -> bool:
-    """Return whether a pattern is a regular expression."""
+    """Return whether a pattern is a regular expression, as a whole and by its alternatives."""
     try:
-        PARSER.parse(pattern)
+        for each in (pattern, *alternatives(pattern)):
+            PARSER.parse(each)
     except (re.error, OverflowError, RecursionError):
         return False
     return True

@@ -76,6 +76,16 @@ if TYPE_CHECKING:
         ({"rows": "[{os: a, version: '*', names: 3}]"}, ":8 at `rows[0].names`", "3 is not a list"),
         ({"rows": "[{os: a, version: '*', note2: 3}]"}, ":8 at `rows[0].note2`", "3 is not a text"),
         (
+            {"rows": "[{os: a, version: '*', told: 'no (gpu'}]"},
+            ":8 at `rows[0].told`",
+            "'no (gpu' is not a pattern",
+        ),
+        (
+            {"rows": "[{os: a, version: '*', told: '(?P<it>gpu)|(?P=it)'}]"},
+            ":8 at `rows[0].told`",
+            "is not a pattern",
+        ),
+        (
             {"rows": "[{os: a, version: '*', by: no-rule}]"},
             ":8 at `rows[0].by`",
             "'no-rule' is not a rule",
