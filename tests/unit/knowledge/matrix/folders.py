@@ -29,7 +29,7 @@ TABLE = """\
 table: {stem}
 doc: A table.
 keys: {{os: word, version: range}}
-columns: {{driver: version, names: list, size: integer, known: boolean, by: rule, note2: text, told: pattern}}
+columns: {{driver: version, names: list, size: integer, known: boolean, by: rule, note2: text}}
 references:
   - {{type: WEB, url: https://example.org/a}}
 verified: reproduced

@@ -76,12 +76,15 @@ if TYPE_CHECKING:
         ({"rows": "[{os: a, version: '*', names: 3}]"}, ":8 at `rows[0].names`", "3 is not a list"),
         ({"rows": "[{os: a, version: '*', note2: 3}]"}, ":8 at `rows[0].note2`", "3 is not a text"),
         (
-            {"rows": "[{os: a, version: '*', told: 'no (gpu'}]"},
+            {"columns": "{told: pattern}", "rows": "[{os: a, version: '*', told: 'no (gpu'}]"},
             ":8 at `rows[0].told`",
             "'no (gpu' is not a pattern",
         ),
         (
-            {"rows": "[{os: a, version: '*', told: '(?P<it>gpu)|(?P=it)'}]"},
+            {
+                "columns": "{told: pattern}",
+                "rows": "[{os: a, version: '*', told: '(?P<it>gpu)|(?P=it)'}]",
+            },
             ":8 at `rows[0].told`",
             "is not a pattern",
         ),
