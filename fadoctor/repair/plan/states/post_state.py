@@ -211,11 +211,16 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     that goes, and comes again only if it goes, too.
     """
     if isinstance(torch.facts.get("torch.hip"), Known):
-        there = fact_mapping(environment.fact("packages.installed"))
+        there = {**_listed(environment, NAMED), **_listed(environment, "packages.installed")}
         name = environment.fact(f"{TRITON}.distribution")
-        is_pypis = TRITON in there or (isinstance(name, Known) and name.value == TRITON)
-        others = (each for each in PACKAGES[TRITON] if each != TRITON and each in there)
-        return (TRITON, *others) if is_pypis else ()
+        here = {each for each in PACKAGES[TRITON] if each in there}
+        here |= {str(name.value)} if isinstance(name, Known) else set()
+        own = torch.facts.get(f"{TRITON}.distribution")
+        if TRITON not in here and isinstance(own, Known):
+            here -= {str(own.value)}  # pip replaces it by itself
+        elif TRITON not in here:
+            here = set()
+        return tuple(each for each in PACKAGES[TRITON] if each in here)
     cuda = torch.facts.get("torch.cuda")
     found = environment.fact("packages.nvidia")
     if not isinstance(cuda, Known) or not isinstance(found, Known):
@@ -228,6 +233,10 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
         if package != TORCH and isinstance(needs, Known) and isinstance(needs.value, dict):
             old -= needs.value.keys()
     return tuple(sorted(old))
+
+
+def _listed(environment: Environment, name: str) -> dict[str, str]:
+    return fact_mapping(environment.fact(name))
 
 
 def _without(facts: Mapping[str, Fact], names: tuple[str, ...]) -> dict[str, Fact]:
