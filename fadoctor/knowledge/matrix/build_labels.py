@@ -1,7 +1,7 @@
 """Labels of builds: for which torch, CUDA and C++ ABI an extension's file was built, by its name.
 
-Whoever publishes a file for each torch writes that into the local part of its version. It is read in one way,
-whichever package it is, and whether a table knows that package or not.
+Whoever publishes a file for each torch writes that into the local part of its version. It is read
+in one way, whichever package it is, and whether a table knows that package or not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text
-from fadoctor.model.packages import BESIDE_TORCH, EXTENSIONS, FLASH_ATTN, PACKAGES, TORCH, TRITON, package_of
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    EXTENSIONS,
+    FLASH_ATTN,
+    PACKAGES,
+    TORCH,
+    TRITON,
+    package_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,8 +88,8 @@ def read_label(local: str) -> BuildLabel | None:
 def label_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return which packages were built for another torch than the one that is here.
 
-    Nothing is said of one that was read together with this torch, nor beside a torch of somebody's own or one
-    that is not for CUDA.
+    Nothing is said of one that was read together with this torch, nor beside a torch of somebody's
+    own or one that is not for CUDA.
     """
     labels = dict(_labels(facts))
     torch = [facts.get(f"{TORCH}.{noun}", _NOTHING) for noun in ("version", "cuda", "build")]
@@ -130,7 +138,9 @@ def _of_address(facts: Mapping[str, Fact], package: str) -> str:
 
 def _misfit(label: BuildLabel, version: str, cuda: str, abi: Fact) -> str:
     """Return what of a label is not so of torch, in words; nothing where it fits."""
-    mine, own = (parse_version(text) for text in (label.torch, version_part(version, "minor") or ""))
+    mine, own = (
+        parse_version(text) for text in (label.torch, version_part(version, "minor") or "")
+    )
     if mine is None or own is None:
         return ""
     majors = (label.cuda[2:4], version_part(cuda, "major") or "")
@@ -158,28 +168,29 @@ def _instead(
         places.setdefault((kind, place), []).append(name)
     minor, own = version_part(version, "minor") or "", f"cu{cuda.replace('.', '')}"
     for (kind, place), names in places.items():
-        pins = " ".join(f"{name}=={base}" if (base := _base(facts, name)) else name for name in names)
         if kind == "sources":
+            bases = [f"=={base}" if (base := _base(facts, name)) else "" for name in names]
+            pins = " ".join(map("".join, zip(names, bases, strict=True)))
             abi = facts.get(f"{TORCH}.cxx11_abi", _NOTHING)
             said = f", cxx11abi{str(abi.value).upper()}" if isinstance(abi, Known) else ""
-            yield (
-                f"Run pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir {pins}: the "
-                f"setup takes the project's file for this torch (torch{minor}{said}), or compiles it with nvcc."
-            )
+            yield f"Run pip install {_AGAIN} --no-build-isolation --no-cache-dir {pins}. {_SETUP}"
+            yield f"The name of that file has torch{minor}{said}."
         elif kind == "page":
             page = f"{place}/torch-{minor}.0+{own}.html"
-            yield f"Run pip install --force-reinstall --no-deps --no-index {' '.join(names)} -f {page}."
+            yield f"Run pip install {_AGAIN} --no-index {' '.join(names)} -f {page}."
         elif url := _file(kind, version, cuda, facts, matrix):
-            yield f"Run pip install --force-reinstall --no-deps {url}, which is for this torch."
+            yield f"Run pip install {_AGAIN} {url}, which is for this torch."
         else:
-            listed = " and ".join(names)
-            where = f", from {place}" if place else ", from where the installed one is from"
-            yield f"Install the file of {listed} whose name has torch {minor} and CUDA {cuda}{where}."
+            words = f"whose name has torch {minor} and CUDA {cuda}"
+            where = place or "where the installed one is from"
+            yield f"Install the file of {' and '.join(names)} {words}, from {where}."
 
 
-def _file(
-    table: str, version: str, cuda: str, facts: Mapping[str, Fact], matrix: Matrix
-) -> str:
+_AGAIN = "--force-reinstall --no-deps"
+_SETUP = "The setup takes the project's file for this torch, or compiles it with nvcc."
+
+
+def _file(table: str, version: str, cuda: str, facts: Mapping[str, Fact], matrix: Matrix) -> str:
     """Return the address of the file that a table has for this torch on Windows, else nothing."""
     if table not in matrix.tables or fact_text(facts.get("host.os", _NOTHING), "") != "windows":
         return ""

@@ -1,4 +1,4 @@
-"""Files that a text says were installed: their names hold a label that the release does not have."""
+"""Files that a text installs: their names hold a label that the release does not have."""
 
 from __future__ import annotations
 

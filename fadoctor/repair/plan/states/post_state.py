@@ -25,6 +25,7 @@ from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.hub.hub_states import HubStates
 from fadoctor.repair.plan.states.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.states.contract_state import contracts_after
+from fadoctor.repair.plan.states.same_folder import SameFolder
 from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.installed.index_releases import UNSERVED, UNSERVED_INSTEAD
 from fadoctor.sources.manifests.installed.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
@@ -61,6 +62,7 @@ class PostState:
         self.matrix = matrix
         self._names, self._later = _known_names()
         self._compared = _compared(matrix)
+        self.same_folder = SameFolder(matrix)
         self._derive_hub: Callable[[Environment], Environment] = (
             partial(derive_hub, matrix=matrix)
             if shared is None
@@ -87,6 +89,8 @@ class PostState:
         if choice.package == TRITON:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
+        if choice.kind is not ChoiceKind.REMOVE:
+            facts.update(_without(facts, self.same_folder.replaced(facts, (choice,))))
         facts.update(_in_files(facts, choice))
         facts.update(_requirer(environment, choice))
         facts.update(contracts_after(facts, choice, self.matrix))
