@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE
 from fadoctor.model.plan_words import DOUBT_NOTE
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.finding import Finding
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.repair.plan.choices.choice import Choice
 
 
 def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
@@ -25,6 +28,24 @@ def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
         for finding in before.shown
         if finding.severity is Severity.ERROR and finding.rule_id not in decided
     )
+
+
+def never_ended(
+    complaints: Iterable[Finding], changes: Iterable[Choice], knowledge: Knowledge
+) -> tuple[Finding, ...]:
+    """Return the complaints that no change ends: an extension that fails beside torch goes on so.
+
+    Neither torch moves then, nor a package with an extension that is linked to it.
+    """
+    moved = {choice.package for choice in changes}
+    if not moved.isdisjoint(EXTENSIONS.keys() - set(LOADS_ALONE)):
+        return ()
+    linked = {rule.id for rule in knowledge.rules if rule.area == _OF_EXTENSIONS}
+    return tuple(each for each in complaints if each.rule_id in linked)
+
+
+_OF_EXTENSIONS = "torch-abi"
+"""Area of the rules about compiled parts that do not fit torch."""
 
 
 def complaint_notes(complaints: Iterable[Finding]) -> Iterable[str]:
