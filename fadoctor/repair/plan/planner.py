@@ -219,7 +219,7 @@ class _Planning:
         # beside steps a complaint is a note: they may end it
         complaints = self.complaints
         if solution.changes:
-            complaints = never_ended(complaints, solution.changes, self.session.knowledge)
+            complaints = never_ended(complaints, solution.changes, self.problem)
         notes = [each for each in self.complaints if each not in complaints]
         shown = {*errors, *(each.rule_id for each in complaints)}
         proof = msgspec.structs.replace(proof, errors=tuple(sorted(shown)))

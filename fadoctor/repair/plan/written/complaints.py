@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from fadoctor.model.finding import Confidence, Severity
 from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE
 from fadoctor.model.plan_words import DOUBT_NOTE
+from fadoctor.repair.plan.choices.released import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.finding import Finding
-    from fadoctor.model.rule import Knowledge
     from fadoctor.repair.plan.choices.choice import Choice
+    from fadoctor.repair.plan.search.problem import Problem
 
 
 def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
@@ -31,16 +32,17 @@ def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
 
 
 def never_ended(
-    complaints: Iterable[Finding], changes: Iterable[Choice], knowledge: Knowledge
+    complaints: Iterable[Finding], changes: Iterable[Choice], problem: Problem
 ) -> tuple[Finding, ...]:
     """Return the complaints that no change ends: an extension that fails beside torch goes on so.
 
-    Neither torch moves then, nor a package with an extension that is linked to it.
+    Neither torch moves then, nor a package that is there with an extension that is linked to it.
     """
-    moved = {choice.package for choice in changes}
+    moved = {each.package for each in changes if is_there(problem.environment, each.package)}
     if not moved.isdisjoint(EXTENSIONS.keys() - set(LOADS_ALONE)):
         return ()
-    linked = {rule.id for rule in knowledge.rules if rule.area == _OF_EXTENSIONS}
+    rules = problem.session.knowledge.rules
+    linked = {rule.id for rule in rules if rule.area == _OF_EXTENSIONS}
     return tuple(each for each in complaints if each.rule_id in linked)
 
 
