@@ -39,14 +39,14 @@ _OF_ADDRESS = frozenset(name for key in EXTENSIONS for name in PACKAGES[key])
 """Distributions whose address is read, which has a label that their version has not."""
 
 # torch2.6, torch2.7.0, pt2.4.1: with dots
-_DOTTED = re.compile(r"(?:torch|pt)(?P<minor>\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?P<later>andhigher)?")
+_DOTTED = r"(?:torch|pt)(?P<minor>\d{1,2}\.\d{1,2})(?:\.\d{1,2})?(?P<later>andhigher)?"
 # torch280, torch2100: two digits at least, and the last is that of the patch
-_PATCHED = re.compile(r"torch(?P<major>[12])(?P<minor>\d{1,2})\d(?!\d)")
+_PATCHED = r"torch(?P<major>[12])(?P<minor>\d{1,2})\d(?!\d)"
 # pt26, pt210, pt113
-_SHORT = re.compile(r"pt(?P<major>[12])(?P<minor>\d{1,2})(?!\d|\.)")
+_SHORT = r"pt(?P<major>[12])(?P<minor>\d{1,2})(?!\d|\.)"
 # cu12, cu124, cu130, cu13.0
-_CUDA = re.compile(r"(?<![a-z])cu(?P<major>1[0-9])(?P<rest>\.?\d)?(?!\d)")
-_ABI = re.compile(r"cxx11abi(?P<new>true|false)")
+_CUDA = r"(?<![a-z])cu(?P<major>1[0-9])(?P<rest>\.?\d)?(?!\d)"
+_ABI = r"cxx11abi(?P<new>true|false)"
 _LAST_OLD_ABI = (2, 6)
 """The last minor release of torch of which there are builds with the old C++ ABI."""
 
@@ -69,14 +69,14 @@ class BuildLabel(msgspec.Struct, frozen=True):
 def read_label(local: str) -> BuildLabel | None:
     """Return what the local part of a version says of torch, None where it names none."""
     text = local.lower().replace("_", ".").replace("-", ".")
-    found, later = _DOTTED.search(text), False
+    found, later = re.search(_DOTTED, text), False
     if found:
         torch, later = found["minor"], found["later"] is not None
-    elif short := (_PATCHED.search(text) or _SHORT.search(text)):
+    elif short := (re.search(_PATCHED, text) or re.search(_SHORT, text)):
         torch = f"{short['major']}.{short['minor']}"
     else:
         return None
-    cuda, abi = _CUDA.search(text), _ABI.search(text)
+    cuda, abi = re.search(_CUDA, text), re.search(_ABI, text)
     return BuildLabel(
         torch,
         later,

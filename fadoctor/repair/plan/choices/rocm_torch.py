@@ -239,7 +239,7 @@ def _torch(problem: Problem, full: str, index: str) -> Choice:
     facts |= {name: fact for name, fact in told.items() if name.startswith("torch.")}
     facts |= {name: _COMES_ALONG for name in problem.environment.facts if _is_of_triton(name)}
     keys = {"version": Known(version_part(full, "base") or "", "asked")}
-    triton = problem.session.matrix.find("torch-rocm-index", keys).cell("triton")
+    triton = problem.session.matrix.find("torch-rocm-index", keys).cell(TRITON)
     if isinstance(triton, Known):
         facts[f"{TRITON}.distribution"] = Known(str(triton.value), AFTER)
     return _install(TORCH, full, index, facts)
