@@ -122,6 +122,9 @@ packages.unserved_instead | text | derived     | on which indexes those releases
 packages.isolated_in   | text    | derived     | kind of the file, or the tool, that builds them so; Absent where none does
 packages.mistaken      | mapping | derived     | what PyPI has something else under, or nothing -> what that is
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
+packages.mislabelled   | mapping | derived     | packages whose labels say that they were built for another torch, CUDA or C++ ABI -> for which; Absent where none is known to be
+packages.mislabelled_instead | text | derived  | what to do about those; Absent where there are none
+packages.file_labels   | mapping | derived     | distributions whose file a text says was installed -> the label in its name; Absent of what was looked at itself
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip
 torch.rocm             | text    | derived     | label of the index that has this build for AMD's GPUs: rocm7.2; Absent of other builds

@@ -16,6 +16,8 @@ class Ingredient(msgspec.Struct, frozen=True):
     """Whether it is compiled, with what is installed before it."""
     env: dict[str, str] = {}
     """Variables for the compilation."""
+    is_interpreted: bool = False
+    """Whether what is built from its sources has no compiled part, because of its variables."""
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ from fadoctor.repair.plan.written.advice_proof import FixProver
 from fadoctor.repair.plan.written.complaints import (
     complaint_notes,
     doubt_notes,
+    never_ended,
     undecided_complaints,
 )
 from fadoctor.repair.plan.written.dialect import choose_dialect
@@ -218,7 +219,10 @@ class _Planning:
             return self.written(Solution((), Cost()), explains=explains)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
         # beside steps a complaint is a note: they may end it
-        complaints = () if solution.changes else self.complaints
+        complaints = self.complaints
+        if solution.changes:
+            complaints = never_ended(complaints, solution.changes, self.problem)
+        notes = [each for each in self.complaints if each not in complaints]
         shown = {*errors, *(each.rule_id for each in complaints)}
         proof = msgspec.structs.replace(proof, errors=tuple(sorted(shown)))
         if self.unread:  # what works then was not read: it is not lost
@@ -269,7 +273,7 @@ class _Planning:
             notes=(
                 *(self._keeping(solution) if explains else ()),
                 *notes_of(self.problem, solution, proof, unread=self.unread),
-                *(complaint_notes(self.complaints) if solution.changes else ()),
+                *complaint_notes(notes),
                 *doubt_notes(left),
                 *unseen_notes(self.problem, actions, outcome, self.undecided),
             ),

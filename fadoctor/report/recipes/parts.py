@@ -48,10 +48,14 @@ def require_python(recipe: Recipe, form: str) -> str:
     return recipe.python
 
 
-def refuse_builds(recipe: Recipe, form: str) -> None:
-    """Raise UsageError where something is compiled, which the file has no way to say."""
-    if recipe.built:
-        names = ", ".join(each.name for each in recipe.built)
+def refuse_builds(recipe: Recipe, form: str, *, sources: bool = False) -> None:
+    """Raise UsageError where something is compiled, which the file has no way to say.
+
+    `sources`: whether it can say that sources without a compiled part are installed.
+    """
+    refused = [each for each in recipe.built if not (sources and each.is_interpreted)]
+    if refused:
+        names = ", ".join(each.name for each in refused)
         raise UsageError(
             f"{names} would have to be compiled, which --format {form} cannot say: uv and pixi can"
         )

@@ -11,6 +11,7 @@ from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, fact_words
 from fadoctor.sources.completion.driver_branch import driver_of_branch
+from fadoctor.sources.completion.installed_files import file_labels
 from fadoctor.sources.completion.listed_requirements import requirement_facts
 from fadoctor.sources.completion.machines import (
     names_another_machine,
@@ -117,6 +118,7 @@ def completed(
     facts |= proved_driver(facts, combined, text, matrix)
     facts |= _no_driver_of_nvidia(facts)
     facts |= _file_of_xformers(facts, matrix)
+    facts |= file_labels(text)
     return facts, tuple(told)
 
 
@@ -344,7 +346,9 @@ def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     keys = {key: facts[fact] for key, fact in _BUILD_KEYS.items() if fact in facts}
     version = facts.get("torch.version")
     local = isinstance(version, Known) and version_part(str(version.value), "local")
-    is_labelled = isinstance(keys.get("build"), Known) and bool(local)
+    # conda's torch has its CUDA from packages of conda, under other names
+    is_told = bool(local) or bool(_cuda_of_companions(facts))
+    is_labelled = isinstance(keys.get("build"), Known) and is_told
     if not is_labelled:
         keys.pop("build", None)
     abi = matrix.find("torch-builds", keys).cell("cxx11_abi")

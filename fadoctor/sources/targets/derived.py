@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.build_labels import FILES, label_facts
 from fadoctor.knowledge.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -67,11 +68,13 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     unmet |= pair_facts(environment.facts, matrix, PACKAGES)
     unmet |= other_python(environment.facts, PACKAGES)
     unmet |= mistaken_facts(environment.facts, matrix)
+    unmet |= label_facts(environment.facts, matrix)
     for name in _OF_MANIFESTS:
         if name not in environment.facts:
             unmet[name] = Absent("no data on what an installer would find")
-    if NAMED not in environment.facts:
-        unmet[NAMED] = Absent("no text names packages: they were looked at")
+    for name in (NAMED, FILES):
+        if name not in environment.facts:
+            unmet[name] = Absent("no text names packages: they were looked at")
     environment = _with(environment, _capabilities(environment, matrix) | unmet)
     environment = _with(environment, driver_facts(environment.facts, matrix))
     environment = _with(environment, tensor_core_facts(environment, matrix))
@@ -97,6 +100,7 @@ def derive_requirements(
     known = [package for package in packages if package in PACKAGES]
     found |= pair_facts(environment.facts, matrix, known, is_state=True)
     found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)
+    found |= label_facts(environment.facts, matrix)
     return _with(environment, found | other_python(environment.facts, known))
 
 

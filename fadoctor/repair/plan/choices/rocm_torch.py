@@ -238,6 +238,10 @@ def _torch(problem: Problem, full: str, index: str) -> Choice:
     told = rocm_facts(after, problem.session.matrix)
     facts |= {name: fact for name, fact in told.items() if name.startswith("torch.")}
     facts |= {name: _COMES_ALONG for name in problem.environment.facts if _is_of_triton(name)}
+    keys = {"version": Known(version_part(full, "base") or "", "asked")}
+    triton = problem.session.matrix.find("torch-rocm-index", keys).cell(TRITON)
+    if isinstance(triton, Known):
+        facts[f"{TRITON}.distribution"] = Known(str(triton.value), AFTER)
     return _install(TORCH, full, index, facts)
 
 

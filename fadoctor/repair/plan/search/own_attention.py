@@ -9,6 +9,7 @@ import msgspec
 
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
+from fadoctor.model.packages import COMPILED_BESIDE
 from fadoctor.model.plan import Alternative
 from fadoctor.model.verdict import Backend, Predicted
 from fadoctor.repair.plan.hub.hub_ways import changes_of
@@ -40,7 +41,10 @@ class OwnAttention:
         self.after = after
 
     def instead(self, gpu: Gpu) -> Iterator[Alternative]:
-        """Yield it where it works on a GPU, or may."""
+        """Yield it where it works on a GPU, or may; a server that was asked for is not replaced."""
+        asked = self.problem.wishes.asked
+        if asked and {*asked} <= {*COMPILED_BESIDE}:
+            return
         own, changes = self._found
         mine = [verdict for verdict in own if verdict.gpu == gpu.label]
         needs = "" if changes else ": nothing has to be installed"

@@ -25,6 +25,7 @@ from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.hub.hub_states import HubStates
 from fadoctor.repair.plan.states.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.states.contract_state import contracts_after
+from fadoctor.repair.plan.states.same_folder import SameFolder
 from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.installed.index_releases import UNSERVED, UNSERVED_INSTEAD
 from fadoctor.sources.manifests.installed.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
@@ -61,6 +62,7 @@ class PostState:
         self.matrix = matrix
         self._names, self._later = _known_names()
         self._compared = _compared(matrix)
+        self.same_folder = SameFolder(matrix)
         self._derive_hub: Callable[[Environment], Environment] = (
             partial(derive_hub, matrix=matrix)
             if shared is None
@@ -87,6 +89,8 @@ class PostState:
         if choice.package == TRITON:
             facts.update(_ptxas(choice))
         facts.update(_installed(facts, choice))
+        if choice.kind is not ChoiceKind.REMOVE:
+            facts.update(_without(facts, self.same_folder.replaced(facts, (choice,))))
         facts.update(_in_files(facts, choice))
         facts.update(_requirer(environment, choice))
         facts.update(contracts_after(facts, choice, self.matrix))
@@ -211,11 +215,16 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
     that goes, and comes again only if it goes, too.
     """
     if isinstance(torch.facts.get("torch.hip"), Known):
-        there = fact_mapping(environment.fact("packages.installed"))
+        there = {**_listed(environment, NAMED), **_listed(environment, "packages.installed")}
         name = environment.fact(f"{TRITON}.distribution")
-        is_pypis = TRITON in there or (isinstance(name, Known) and name.value == TRITON)
-        others = (each for each in PACKAGES[TRITON] if each != TRITON and each in there)
-        return (TRITON, *others) if is_pypis else ()
+        here = {each for each in PACKAGES[TRITON] if each in there}
+        here |= {str(name.value)} if isinstance(name, Known) else set()
+        own = torch.facts.get(f"{TRITON}.distribution")
+        if TRITON not in here and isinstance(own, Known):
+            here -= {str(own.value)}  # pip replaces it by itself
+        elif TRITON not in here:
+            here = set()
+        return tuple(each for each in PACKAGES[TRITON] if each in here)
     cuda = torch.facts.get("torch.cuda")
     found = environment.fact("packages.nvidia")
     if not isinstance(cuda, Known) or not isinstance(found, Known):
@@ -228,6 +237,10 @@ def old_cuda_wheels(environment: Environment, torch: Choice) -> tuple[str, ...]:
         if package != TORCH and isinstance(needs, Known) and isinstance(needs.value, dict):
             old -= needs.value.keys()
     return tuple(sorted(old))
+
+
+def _listed(environment: Environment, name: str) -> dict[str, str]:
+    return fact_mapping(environment.fact(name))
 
 
 def _without(facts: Mapping[str, Fact], names: tuple[str, ...]) -> dict[str, Fact]:

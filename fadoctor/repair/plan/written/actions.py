@@ -141,9 +141,12 @@ class Writer:
         again = [choice for choice in installed if self._is_there_already(choice)]
         torch = next((c for c in installed if c.package == TORCH), None)
         old = old_cuda_wheels(self.environment, torch) if torch is not None else ()
+        same = self.problem.post.same_folder.replaced(self.environment.facts, installed)
+        old = (*old, *(name for name in same if name not in old))
         gone = (*(self._installed_name(choice.package) for choice in again), *old)
         if gone:
             about = (*again, *([torch] if torch is not None and torch not in again else []))
+            about = about or installed
             text = "remove what is replaced: " + ", ".join(gone)
             missing = ", ".join(self._installed_name(choice.package) for choice in again)
             verb = "is" if len(again) == 1 else "are"

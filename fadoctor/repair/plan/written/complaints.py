@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE
 from fadoctor.model.plan_words import DOUBT_NOTE
+from fadoctor.repair.plan.choices.released import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.finding import Finding
+    from fadoctor.repair.plan.choices.choice import Choice
+    from fadoctor.repair.plan.search.problem import Problem
 
 
 def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
@@ -25,6 +29,25 @@ def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
         for finding in before.shown
         if finding.severity is Severity.ERROR and finding.rule_id not in decided
     )
+
+
+def never_ended(
+    complaints: Iterable[Finding], changes: Iterable[Choice], problem: Problem
+) -> tuple[Finding, ...]:
+    """Return the complaints that no change ends: an extension that fails beside torch goes on so.
+
+    Neither torch moves then, nor a package that is there with an extension that is linked to it.
+    """
+    moved = {each.package for each in changes if is_there(problem.environment, each.package)}
+    if not moved.isdisjoint(EXTENSIONS.keys() - set(LOADS_ALONE)):
+        return ()
+    rules = problem.session.knowledge.rules
+    linked = {rule.id for rule in rules if rule.area == _OF_EXTENSIONS}
+    return tuple(each for each in complaints if each.rule_id in linked)
+
+
+_OF_EXTENSIONS = "torch-abi"
+"""Area of the rules about compiled parts that do not fit torch."""
 
 
 def complaint_notes(complaints: Iterable[Finding]) -> Iterable[str]:

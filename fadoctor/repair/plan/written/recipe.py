@@ -16,6 +16,7 @@ from fadoctor.model.plan_words import shortcomings
 from fadoctor.model.recipe import Ingredient, Recipe
 from fadoctor.repair.plan.choices.build import missing_modules
 from fadoctor.repair.plan.choices.choice import ChoiceKind
+from fadoctor.repair.plan.choices.rocm_flash_attn import is_interpreted
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.hub.hub_route import partner_of_kernels
 from fadoctor.repair.plan.written.actions import owners_of
@@ -64,7 +65,10 @@ def recipe_of(problem: Problem, choices: Iterable[Choice], plan: Plan) -> Recipe
             for name, value in action.env.items()
         },
         comments=tuple(_comments(problem, changes, plan, image_glibc)),
-        check=tuple(word for text in plan.assumed for word in text.split(" ", 1)),
+        # what a text was taken to say is assumed in words, which are no options
+        check=tuple(
+            word for text in plan.assumed if text[:2] == "--" for word in text.split(" ", 1)
+        ),
     )
 
 
@@ -89,7 +93,9 @@ def _ingredients(problem: Problem, changes: tuple[Choice, ...]) -> Iterator[Ingr
             continue
         is_built = choice.kind is ChoiceKind.BUILD
         yield from _tools(problem, choice.version) if is_built else ()
-        yield Ingredient(choice.requirement, choice.index, is_built=is_built, env=choice.env)
+        yield Ingredient(
+            choice.requirement, choice.index, is_built, choice.env, is_interpreted(choice)
+        )
     for item in partner_of_kernels(environment, changes):
         yield Ingredient(item)
 
