@@ -276,6 +276,11 @@ def _fixes_of(rule: Rule) -> tuple[FixTemplate, ...]:
     return unpack(rule.packed, tuple[FixTemplate, ...]) if rule.packed else rule.written
 
 
+def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
+    """Return a rule with other fixes."""
+    return msgspec.structs.replace(rule, written=fixes, packed=b"")
+
+
 def with_packed_fixes(rule: Rule) -> Rule:
     """Return a rule as it is compiled: with its fixes packed."""
     if not rule.written:
@@ -287,7 +292,7 @@ def with_written_fixes(rule: Rule) -> Rule:
     """Return a rule as its file has it: with its fixes unpacked."""
     if not rule.packed:
         return rule
-    return msgspec.structs.replace(rule, written=_fixes_of(rule), packed=b"")
+    return with_fixes(rule, _fixes_of(rule))
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):

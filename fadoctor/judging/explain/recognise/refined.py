@@ -24,7 +24,7 @@ from fadoctor.judging.explain.recognise.unpublished import FACT as UNPUBLISHED
 from fadoctor.judging.explain.recognise.unpublished import unpublished
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
-from fadoctor.model.rule import COMPLAINT, kept_with
+from fadoctor.model.rule import COMPLAINT, kept_with, with_fixes
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.patterns import compiled
 
@@ -160,7 +160,7 @@ def fixes_of(
     if cause.general is None:
         return own
     worded = tuple(fix for fix in cause.general.fixes if fix.logged)
-    general = msgspec.structs.replace(cause.general, fixes=worded)
+    general = with_fixes(cause.general, worded)
     aside = Scope(scope.environment, scope.matrix, general, scope.bindings)
     kept = [fix for fix in possible_fixes(aside, lines, said) if fix.id != QUESTION]
     ids = {fix.id for fix in kept}
