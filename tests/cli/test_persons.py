@@ -211,8 +211,9 @@ OTHERS = {
         ("check", "--no-smoke", "--gpu", "T4", "--config", "config.yml"), 1,
         ("T4", "Use float16", "fp16: true, bf16: false"), (("config.yml", AXOLOTL),)),
     "dockerfile-author": Person(
-        ("check", "--requirements", "Dockerfile", "--gpu", "H100"), 0,
-        ("The build cannot see torch", "--no-build-isolation"), (("Dockerfile", DOCKERFILE),)),
+        ("check", "--requirements", "Dockerfile", "--gpu", "H100"), 1,
+        ("A CUDA build finds no nvcc", "the prebuilt wheel for this torch"),
+        (("Dockerfile", DOCKERFILE),)),
     "gate-on-a-login-node": Person(
         ("check", "--strict", "--no-smoke", "--facts", "facts.json"), 3,
         ("There is no GPU here",), host="login-node-no-gpu"),

@@ -31,7 +31,7 @@ _Need = tuple[str, str, str]
 """A distribution, its package, and the range that is asked for."""
 
 
-class Ahead:
+class CostsAhead:
     """That of one search."""
 
     def __init__(self, problem: Problem, costs: Costs, *, must_meet: bool) -> None:

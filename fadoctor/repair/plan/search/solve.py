@@ -13,7 +13,7 @@ from fadoctor.model.finding import Outcome, Severity
 from fadoctor.model.packages import FRAMEWORKS, TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
-from fadoctor.repair.plan.search.ahead import Ahead
+from fadoctor.repair.plan.search.ahead import CostsAhead
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs, PartialState
 from fadoctor.repair.plan.search.last_ranges import exactly
@@ -91,7 +91,7 @@ class _Search:
         instead = problem.wishes.instead
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
         self.costs = Costs(problem, telling)
-        self.ahead = Ahead(problem, self.costs, must_meet=must_meet)
+        self.ahead = CostsAhead(problem, self.costs, must_meet=must_meet)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.repair.plan.choices.choice import ChoiceKind
-from fadoctor.repair.plan.search.ahead import Ahead
+from fadoctor.repair.plan.search.ahead import CostsAhead
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs
 from fadoctor.repair.plan.search.solve import solve
@@ -57,7 +57,7 @@ def torch_of(asked: Problem, version: str) -> Choice:
 
 def after(asked: Problem, torch: Choice, *, must_meet: bool = False) -> Cost:
     """Return what follows at least from one torch, where nothing else is decided."""
-    ahead = Ahead(asked, Costs(asked, ()), must_meet=must_meet)
+    ahead = CostsAhead(asked, Costs(asked, ()), must_meet=must_meet)
     none = Cost(ages=(0,) * len(asked.by_age))
     return ahead.of(none, {"torch": torch}, asked.post.apply(asked.environment, torch))
 
@@ -79,7 +79,7 @@ def test_a_torch_tells_what_becomes_of_a_framework(torch: str, errors: int, lowe
 def test_a_framework_that_is_decided_costs_nothing_more() -> None:
     asked = problem(listed())
     torch = torch_of(asked, "2.12.0+cu126")
-    ahead = Ahead(asked, Costs(asked, ()), must_meet=False)
+    ahead = CostsAhead(asked, Costs(asked, ()), must_meet=False)
     there = asked.post.apply(asked.environment, torch)
     kept = asked.domain("vllm", asked.environment, ())[0]
     assert kept.kind is ChoiceKind.KEEP
