@@ -192,6 +192,7 @@ log.built              | text    | log         | the package whose build a log s
 log.label              | text    | log         | the one label of a build of torch that a log names, such as cu130; Absent where it names none
 log.vendor             | text    | log         | whose GPU a log is about: amd, nvidia or intel; Absent where it tells of none, or of several
 log.made_for           | list    | log         | the chips of AMD for which an image or archive is made, by the names that a log has; Absent where it names none
+log.unfit_wheel        | text    | log         | why an installer refuses the one wheel that a log names on the machine that it tells of; Absent where it does not
 log.unpublished        | text    | log         | the wheel of flash-attn that a log names and no release page has; Absent where there is none
 log.minimum            | text    | log         | the lowest release of a toolkit that a log asks for; Absent where there is none
 log.package            | text    | log         | the package that a log names as missing, or as installed elsewhere; Absent where there is none

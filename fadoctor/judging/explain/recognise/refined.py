@@ -20,6 +20,8 @@ from fadoctor.judging.explain.fixes.made_for import made_for
 from fadoctor.judging.explain.fixes.vendor import FACT as VENDOR
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining
+from fadoctor.judging.explain.recognise.unfit_wheel import FACT as UNFIT
+from fadoctor.judging.explain.recognise.unfit_wheel import unfit_wheel
 from fadoctor.judging.explain.recognise.unpublished import FACT as UNPUBLISHED
 from fadoctor.judging.explain.recognise.unpublished import unpublished
 from fadoctor.model.fact import Known
@@ -77,6 +79,7 @@ class Refiner:
         here = {
             VENDOR: self._vendor(),
             MADE_FOR: made_for(texts, tables),
+            UNFIT: unfit_wheel(texts, around.environment.facts),
             UNPUBLISHED: unpublished(texts, tables),
         }
         facts = {**around.environment.facts, **around.places, **here}

@@ -1,4 +1,4 @@
-"""Wheels that files name by their address, and that are for another platform or Python."""
+"""Wheels that files name by their address, and that are for another platform, glibc or Python."""
 
 from __future__ import annotations
 
@@ -24,20 +24,54 @@ _PLATFORM = re.compile(
 )
 
 
+# manylinux_2_28_x86_64 | manylinux2014_x86_64, which names a year
+_GLIBC = re.compile(r"manylinux(?:_(?P<major>\d{1,2})_(?P<minor>\d{1,3})|(?P<year>1|2010|2014))_")
+_OF_YEAR = {"1": (2, 5), "2010": (2, 12), "2014": (2, 17)}
+"""The glibc of the names before PEP 600, which gives them."""
+
+_VERSION = re.compile(r"(\d{1,2})\.(\d{1,3})")
+
+
 def unfit_wheels(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Return which wheels an installer refuses here, by the tags of their names."""
-    platform, python = (_text(facts, name) for name in ("host.platform", "python.abi_tag"))
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
-        parts = file_of(planned.url).removesuffix(".whl").split("-")
-        if planned.open or is_conda(planned) or not planned.url.endswith(".whl") or len(parts) < 5:
-            continue
-        pythons, abis, platforms = (part.split(".") for part in parts[-3:])
-        if platform and not any(_runs_on(each, platform) for each in platforms[:20]):
-            found[name] = f"(for {printable('.'.join(platforms), 60)}, and this is {platform})"
-        elif python and name not in OWN_PYTHON_RULE and not _is_for(python, pythons, abis):
-            found[name] = f"(for {printable('.'.join(pythons), 60)}, and this is {python})"
+        if not planned.open and not is_conda(planned) and planned.url.endswith(".whl"):
+            asks = name not in OWN_PYTHON_RULE
+            if problem := unfit(file_of(planned.url), facts, asks_python=asks):
+                found[name] = f"({problem})"
     return {UNFIT: Known(found, _SOURCE)}
+
+
+def unfit(file: str, facts: Mapping[str, Fact], *, asks_python: bool = True) -> str:
+    """Return why an installer refuses a wheel of this name here; empty where it is not known to.
+
+    `for manylinux_2_39_x86_64, and this is glibc 2.35`. `asks_python`: its tags of Python count.
+    """
+    parts = file.removesuffix(".whl").split("-")
+    if len(parts) < 5:
+        return ""
+    pythons, abis, platforms = (part.split(".") for part in parts[-3:])
+    platform, python, glibc = (
+        _text(facts, name) for name in ("host.platform", "python.abi_tag", "host.glibc")
+    )
+    named = printable(".".join(platforms), 60)
+    if platform and not any(_runs_on(each, platform) for each in platforms[:20]):
+        return f"for {named}, and this is {platform}"
+    if glibc and not any(_has_glibc(each, glibc) for each in platforms[:20]):
+        return f"for {named}, and this is glibc {glibc}"
+    if python and asks_python and not _is_for(python, pythons, abis):
+        return f"for {printable('.'.join(pythons), 60)}, and this is {python}"
+    return ""
+
+
+def _has_glibc(tag: str, glibc: str) -> bool:
+    """Return whether a tag is for a glibc; True of one that names none."""
+    asked, here = _GLIBC.match(tag), _VERSION.match(glibc)
+    if asked is None or here is None:
+        return True
+    least = _OF_YEAR.get(asked["year"]) or (int(asked["major"]), int(asked["minor"]))
+    return (int(here[1]), int(here[2])) >= least
 
 
 def _runs_on(tag: str, platform: str) -> bool:

@@ -189,3 +189,38 @@ def test_an_ignored_rule_refines_nothing(knowledge: Knowledge) -> None:
     reading = read_log(io.BytesIO(text), "a.txt", knowledge)
     report = explain(reading, knowledge, ignore=("torch-other-vendor",))
     assert report.findings[0].rule_id == "torch-sees-no-gpu"
+
+
+PINK = "pink-2.1.0-{}-{}.whl"
+
+
+@pytest.mark.parametrize(
+    ("told", "python", "system"),
+    [
+        ("Python 3.12 on Ubuntu 22.04", "cp310-cp310", "linux_x86_64"),
+        ("Python 3.11, glibc 2.35", "cp38-abi3", "manylinux_2_39_x86_64"),
+        ("Windows 11, Python 3.11", "cp311-cp311", "manylinux_2_28_x86_64"),
+    ],
+)
+@pytest.mark.parametrize("complaint", ["pip refuses it, it fails", "It cannot be installed, error"])
+def test_tags_of_a_wheel_are_held_against_the_machine(
+    knowledge: Knowledge, told: str, python: str, system: str, complaint: str
+) -> None:
+    text = f"{told}\npip install torch {PINK.format(python, system)}\n{complaint}"
+    assert id_of(first(text, knowledge)) == "wheel-not-supported"
+
+
+FITS = PINK.format("cp38-abi3", "manylinux_2_39_x86_64")
+OLDER, NEWER = (PINK.format(f"cp3{each}-cp3{each}", "linux_x86_64") for each in (10, 12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Python 3.10, glibc 2.39\npip install torch {FITS}\nIt cannot be installed, error",
+        f"Python 3.12\npip install torch {OLDER}\nIt works.",
+        f"Python 3.12\n{OLDER} and {NEWER}\npip refuses one, it fails",
+    ],
+)
+def test_a_wheel_that_fits_or_of_which_nobody_complains(knowledge: Knowledge, text: str) -> None:
+    assert first(text, knowledge) is None

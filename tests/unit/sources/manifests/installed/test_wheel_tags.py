@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.sources.manifests.installed.wheel_tags import UNFIT
+from fadoctor.model.fact import Known
+from fadoctor.sources.manifests.installed.wheel_tags import UNFIT, unfit
 from tests.unit.sources.manifests.installed.test_environment import planned, value
 
 if TYPE_CHECKING:
@@ -46,3 +47,22 @@ def test_a_file_that_an_installer_refuses_is_told(tmp_path: Path, file: str, tol
 )
 def test_one_that_it_takes_is_not(tmp_path: Path, file: str) -> None:
     assert value(planned(tmp_path, f"{AT}{file}\n"), UNFIT) == {}
+
+
+@pytest.mark.parametrize(
+    ("tags", "glibc", "problem"),
+    [
+        ("cp312-cp312-manylinux_2_39_x86_64", "2.35", "and this is glibc 2.35"),
+        ("cp312-cp312-manylinux2014_x86_64", "2.12", "and this is glibc 2.12"),
+        ("cp312-cp312-manylinux_2_39_x86_64", "2.39", ""),
+        ("cp312-cp312-manylinux_2_39_x86_64.manylinux2014_x86_64", "2.35", ""),
+        ("cp312-cp312-linux_x86_64", "2.17", ""),
+        ("cp312-cp312-musllinux_1_2_x86_64", "2.17", ""),
+    ],
+)
+def test_the_glibc_of_a_name_is_held_against_that_of_the_system(
+    tags: str, glibc: str, problem: str
+) -> None:
+    found = unfit(f"ours-1.0-{tags}.whl", {"host.glibc": Known(glibc, "a test")})
+    assert found.endswith(problem)
+    assert bool(found) is bool(problem)
