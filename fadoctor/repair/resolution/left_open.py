@@ -24,8 +24,10 @@ from fadoctor.repair.plan.written.dialect import choose_dialect
 from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolver_worlds import (
     name_of,
+    newest_of,
     newest_of_open,
     newest_within,
+    oldest_of_open,
     resolved_today,
 )
 from fadoctor.repair.resolution.timely import timely_bound
@@ -55,6 +57,8 @@ class _Open(NamedTuple):
     """The bound that ends all of it, as a fix says it; "" for none."""
     asked: str
     """The same, with the end of the time of who pins what requires the package."""
+    replaces: bool = False
+    """Whether all that the files admit fails, so that the bound takes the place of their range."""
 
 
 class OpenBound(NamedTuple):
@@ -73,7 +77,7 @@ def open_notes(
 
     `environment`: as the files describe it. `written`: the packages that a plan bounds in them.
     """
-    for package, found, bound, asked in _open(environment, knowledge):
+    for package, found, bound, asked, _ in _open(environment, knowledge):
         if name_of(package) in written:
             yield (
                 f"{OPEN_NOTE}{name_of(package)} comes: "
@@ -93,14 +97,15 @@ def open_bounds(environment: Environment, knowledge: Knowledge) -> Iterator[Open
     Bounds alone: whatever else bounds the package may refuse an exact release.
     """
     yield from _too_new(environment, knowledge)
-    for package, found, bound, asked in _open(environment, knowledge):
+    for package, found, bound, asked, replaces in _open(environment, knowledge):
         name = name_of(package)
         # no release of NumPy's next generation helps an old torch, whoever bounds it
         is_sure = name == NUMPY or any(each.severity is Severity.ERROR for each in found)
         is_sure = is_sure or any(map(_is_of_pair, found))
         if bound and (is_sure or not any(_requirement(each, package) for each in found)):
             own = _AS_RANGE.sub(_below_next, asked.removeprefix(name))
-            yield OpenBound(name, name + within_both(environment.bounded[name], own), found)
+            range_ = own if replaces else within_both(environment.bounded[name], own)
+            yield OpenBound(name, name + range_, found)
 
 
 def with_open_bounds(
@@ -181,6 +186,18 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
             and not wrong_with(package, newest)
         )
         bound = next(good, "")
+        # no NumPy that the line admits helps an old torch; of others, what is beside them may move
+        is_all = not bound and name_of(package) == NUMPY
+        if is_all and wrong_with(package, oldest_of_open(resolver, package)):
+            instead = (
+                each
+                for each in bounds
+                if (newest := newest_of(resolver, package, each))
+                and not wrong_with(package, newest)
+            )
+            if bound := next(instead, ""):
+                yield _Open(package, found, bound, bound, replaces=True)
+                continue
         asked = bound and timely_bound(resolver, package, bound, taken, ReleaseMonths(matrix))
         newest = newest_within(resolver, package, asked) if asked != bound else ""
         is_good = bool(newest) and not wrong_with(package, newest)

@@ -101,10 +101,21 @@ def newest_of_open(resolver: Resolver, taken: Mapping[str, str]) -> Iterator[tup
             yield package, newest
 
 
+def oldest_of_open(resolver: Resolver, package: str) -> str:
+    """Return the oldest release that files admit: what fails there and in the newest fails."""
+    specifier = package_of(resolver.environment.bounded)[package]
+    return min(resolver.versions.of(package, specifier), key=version_key)
+
+
 def newest_within(resolver: Resolver, package: str, requirement: str) -> str:
     """Return the newest release that files and a requirement admit, "" for none."""
-    own = requirement.removeprefix(name_of(package))
     asked = package_of(resolver.environment.bounded).get(package, "")
+    return newest_of(resolver, package, requirement, asked)
+
+
+def newest_of(resolver: Resolver, package: str, requirement: str, asked: str = "") -> str:
+    """Return the newest release that a requirement and a range admit, "" for none."""
+    own = requirement.removeprefix(name_of(package))
     listed = resolver.versions.of(package, ",".join(filter(None, (asked, own))))
     return max(
         (each for each in listed if not resolver.is_refused(package, each)),

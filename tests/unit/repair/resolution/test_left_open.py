@@ -75,6 +75,8 @@ def test_a_bound_keeps_what_fails_away(tmp_path: Path, text: str, asked: list[st
         ("torch==2.2.0\ntorchvision==0.17.0\nnumpy>=1.21\nmatplotlib\n", ["numpy>=1.21,<2"]),
         ("torch==2.1.2\ntransformers==4.36.2\nmatplotlib==3.8.2\n", []),  # takes NumPy 1 alone
         ("torch==2.1.2\ntransformers==4.36.2\nnumpy<2\nan-unknown-package\n", []),
+        # all that the line admits fails: the bound takes its place
+        ("torch==2.1.2\ntransformers==4.36.2\nnumpy>=2,<3\nan-unknown-package\n", ["numpy<2"]),
         ("torch==2.3.1\ntransformers==4.36.2\nan-unknown-package\n", []),
         ("torch==2.1.2\nan-unknown-package\n", []),  # nothing is known to bring it
     ],
