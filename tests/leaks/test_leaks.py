@@ -93,7 +93,7 @@ def test_redacted_nobody_is_named(way: str, many: str, tmp_path: Path) -> None:
 def test_a_leak_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The count is worth nothing if it could not be another number."""
     monkeypatch.setattr("fadoctor.sources.logs.cleaning.hide_in_lines", list)
-    monkeypatch.setattr("fadoctor.judging.explain.explain.quote", lambda text, *_: text)
+    monkeypatch.setattr("fadoctor.judging.explain.evidence.quote", lambda text, *_: text)
     monkeypatch.setattr(
         "fadoctor.interfaces.cli.support.without_credentials", lambda document: document
     )
