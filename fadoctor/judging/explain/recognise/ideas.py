@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.lazy_tables import table_once
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from fadoctor.model.rule import Cell, Knowledge
 
 WORDS = "told-words"
+
+MOST_TEXTS, MOST_SENTENCES = 3, 60
+"""How often an idea is asked for by its words in one process; then by its whole pattern."""
 
 NOWHERE = r"(?!)"
 """The pattern of an idea that no table has."""
@@ -47,6 +51,7 @@ class Ideas:
         self._kinds = {as_words(row["name"]): as_words(row.get("names")) for row in rows}
         self._needs: dict[str, tuple[tuple[str, ...], ...]] = dict(zip(names, needs, strict=False))
         self._small: dict[str, re.Pattern[str]] = {}
+        self._asked: dict[str, int] = {}
 
     def kind(self, idea: str) -> str:
         """Return the kind of context that all of `idea|another` name; empty where they do not."""
@@ -62,31 +67,45 @@ class Ideas:
 
         Most ideas stand in no text: it is told without their patterns, which cost far more.
         """
-        return any(next(self._alternatives(each, text), None) is not None for each in _names(idea))
+        if (whole := self._worth_it(idea, MOST_TEXTS)) is not None:
+            return whole.search(text) is not None
+        return any(any(self._at_hand(each, text)) for each in _names(idea))
 
     def stands(self, idea: str, text: str) -> bool:
         """Return whether `idea`, or one of `idea|another`, stands in a text as `plain` makes them.
 
         Of a pattern only those alternatives are compiled whose words the text has.
         """
+        if (whole := self._worth_it(idea, MOST_SENTENCES)) is not None:
+            return whole.search(text) is not None
         return any(
             _small(each).search(text) is not None
             for name in _names(idea)
             for each in self._alternatives(name, text)
         )
 
+    def _worth_it(self, idea: str, most: int) -> re.Pattern[str] | None:
+        """Return the whole pattern of an idea where it is made, or was asked for often."""
+        if idea not in self._small:
+            times = self._asked[idea] = self._asked.get(idea, 0) + 1
+            if times <= most:
+                return None
+        return self.small(idea)
+
     def _alternatives(self, name: str, text: str) -> Iterator[str]:
         """Yield the alternatives of one idea's pattern whose words a text has."""
-        needs = self._needs.get(name)
-        if needs is None:
-            yield simplified(self._words.get(name, NOWHERE))
+        whole = simplified(self._words.get(name, NOWHERE))
+        if name not in self._needs:
+            yield whole
             return
-        at_hand = [
-            at for at, words in enumerate(needs) if not words or any(each in text for each in words)
-        ]
-        if at_hand:
-            patterns = alternatives(simplified(self._words[name]))
-            yield from (patterns[at] for at in at_hand)
+        at_hand = tuple(self._at_hand(name, text))
+        if any(at_hand):
+            yield from compress(alternatives(whole), at_hand)
+
+    def _at_hand(self, name: str, text: str) -> Iterator[bool]:
+        """Yield for each alternative of an idea whether a text has the words that it needs."""
+        for words in self._needs.get(name, ((),)):
+            yield not words or any(each in text for each in words)
 
     def small(self, idea: str) -> re.Pattern[str]:
         """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them.

@@ -62,3 +62,12 @@ def test_a_table_without_words_that_are_needed_says_the_same() -> None:
     assert known.stands("triton", "triton is missing")
     assert not known.stands("triton", "torch is missing")
     assert not known.stands("no such idea", "torch is missing")
+
+
+def test_what_is_asked_often_is_compiled_once_and_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, text = Ideas(KNOWLEDGE), plain("torch finds no GPU on this machine")
+    asked = [known.may_stand("no-gpu", text) for _ in range(ideas.MOST_TEXTS + 1)]
+    assert asked == [True] * len(asked)
+    monkeypatch.setattr(ideas, "_small", None)
+    assert known.stands("no-gpu", text)
+    assert not known.may_stand("no-gpu", "torch is here")
