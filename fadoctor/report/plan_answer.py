@@ -87,7 +87,8 @@ def _said(plan: Plan) -> str:
         case PlanOutcome.NOTHING:
             return _said_of_nothing(plan)
         case PlanOutcome.IMPOSSIBLE:
-            return _HOPELESS
+            is_sought = plan.proof.missed or plan.proof.lost or plan.conflicts
+            return _HOPELESS if is_sought else _NO_COMMAND
         case PlanOutcome.PARTIAL:
             return _said_of_part(plan)
         case PlanOutcome.REPAIRS:

@@ -97,12 +97,13 @@ class NameTables:
     def _stretch_before(self, given: Rows, first: str) -> tuple[str, str] | None:
         """Return the last releases that had a name which was gone for a while, and came back.
 
-        Code that nobody has read is older than the gap, unless the release here is older still.
+        Code that nobody has read is older than the gap, unless the release here is older still. Of
+        a package that was read the major version that is here decides: the others are used to it.
         """
         spans = list(_spans(_text(given.cell("earlier"))))
-        if not spans or self.asker:
-            return None
         here = self._version(self.wanted.top)
+        if not spans or (self.asker and not _is_of_major(here, spans[-1][1], first)):
+            return None
         is_in_gap = not here or not (
             _is_between(here, "", spans[-1][1]) or _is_between(here, first, "")
         )
@@ -309,6 +310,12 @@ def _next_major(low: str, high: str) -> str:
     first, last = parse_version(low), parse_version(high)
     is_later = first is not None and last is not None and last.major > first.major
     return f"<{first.major + 1}" if first is not None and is_later else ""
+
+
+def _is_of_major(here: str, one: str, other: str) -> bool:
+    """Return whether a version has the major version of one release, and not of another."""
+    majors = [version.major if (version := parse_version(e)) else None for e in (here, one, other)]
+    return majors[0] is not None and majors[0] == majors[1] != majors[2]
 
 
 def _was_passed_over(version: str, package: Row) -> bool:

@@ -14,7 +14,7 @@ from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import EXTENSIONS, PACKAGES
+from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
 from fadoctor.repair.plan.choices.rocm_flash_attn import triton_backend
 from fadoctor.repair.plan.choices.rocm_torch import first_installs, libraries, rocm_choices
@@ -34,7 +34,7 @@ from fadoctor.repair.plan.states.after_unset import without_folders
 from fadoctor.repair.plan.states.compiled import AFTER, ASSUMED, without_variables
 from fadoctor.repair.plan.states.requirements import with_extras
 from fadoctor.repair.plan.written.actions import Writer
-from fadoctor.repair.plan.written.advice import advice_for, changes_one_of, variable_actions
+from fadoctor.repair.plan.written.advice import advice_for, variable_actions
 from fadoctor.repair.plan.written.advice_proof import FixProver
 from fadoctor.repair.plan.written.complaints import (
     complaint_notes,
@@ -42,6 +42,7 @@ from fadoctor.repair.plan.written.complaints import (
     never_ended,
     undecided_complaints,
 )
+from fadoctor.repair.plan.written.contradictions import contradicting
 from fadoctor.repair.plan.written.dialect import choose_dialect
 from fadoctor.repair.plan.written.judged_ranges import JudgedRanges
 from fadoctor.repair.plan.written.keeping import keeping_notes
@@ -308,10 +309,8 @@ class _Planning:
             then = Prognosis(after, knowledge, (), assessment, kernels, verdicts)
             return FixProver(then, self.session, self.question.requirements)
 
-        kept = [name for key in self.wishes.kept for name in PACKAGES[key]]
-        return lambda finding, fix: (
-            not changes_one_of(fix, kept) and ranges.holds(fix) and prover().holds(finding, fix)
-        )
+        bad = contradicting(self.wishes.kept, self.problem.environment, after)
+        return lambda of, fix: not bad(fix) and ranges.holds(fix) and prover().holds(of, fix)
 
     def _solved(self, after: Assessment) -> frozenset[str]:
         """Return the ids of the rules that found something before, and nothing afterwards."""

@@ -162,3 +162,11 @@ def test_a_reason_is_said_once_for_all_that_it_is_given_for() -> None:
     assert left_over(proof) == {
         "Cannot be decided": ("xformers", "fa2, flex: no tag", "triton: a: b")
     }
+
+
+def test_no_search_of_releases_is_claimed_that_was_not_made() -> None:
+    """Seen: "No known release helps" of a name in a traceback, which a newer diffusers repairs."""
+    assert answer_text(plan(PlanOutcome.IMPOSSIBLE, left=("errors",))) == (
+        "No command that fadoctor could run repairs this."
+    )
+    assert answer_text(plan(PlanOutcome.IMPOSSIBLE, left=("missed",))) == "No known release helps."

@@ -122,7 +122,7 @@ class FixState:
             choice = self._release(environment, package, specifier, step.index)
         if choice is None and (match["url"] or "").endswith(_WHEEL):
             specifier = version_of_url(match["url"]).partition("+")[0]
-        choice = choice or _nothing_known(name, specifier)
+        choice = choice or self._end(name, specifier) or _nothing_known(name, specifier)
         environment = _nvidia(environment, name, choice.version)
         environment = self.session.post.apply(environment, choice)
         return self._followed(environment, package, "--no-deps" in step.options), ""
@@ -167,6 +167,16 @@ class FixState:
             case _:
                 found = list(candidates.releases(package, environment))
         return next((c for c in found if _is_in(c.version, specifier)), None)
+
+    def _end(self, name: str, specifier: str) -> Choice | None:
+        """Return the newest known release of a range that ends, which is what an installer takes.
+
+        None where the table of its releases does not reach that end.
+        """
+        version = (
+            self.session.candidates.helpers.newest_in(name, specifier) if "<" in specifier else ""
+        )
+        return offer(f"{name}=={version}") if version else None
 
     def _flash_attn(
         self, environment: Environment, specifier: str, url: str

@@ -17,7 +17,7 @@ from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -156,7 +156,7 @@ def _without_rivals(
 
     The second would take back what the first has done.
     """
-    names = {key: _names_of(items[key]) for key in items if key in found}
+    names = {key: names_of(items[key]) for key in items if key in found}
     for one, other in combinations(names, 2):
         if one not in found or other not in found or names[one].isdisjoint(names[other]):
             continue
@@ -172,7 +172,8 @@ def _take_over(found: dict[_Key, Action], stays: _Key, goes: _Key) -> None:
     found[stays] = msgspec.structs.replace(found[stays], findings=findings)
 
 
-def _names_of(items: Iterable[str]) -> frozenset[str]:
+def names_of(items: Iterable[str]) -> frozenset[str]:
+    """Return the names of the packages that requirements are about."""
     return frozenset(normalise_name(match[0]) for item in items if (match := _NAME.match(item)))
 
 
@@ -184,12 +185,6 @@ def _by_hand(
         if any(step.kind in kinds for step in fix.steps) and holds(finding, fix):
             return fix
     return None
-
-
-def changes_one_of(fix: Fix, kept: Collection[str]) -> bool:
-    """Return whether a fix installs or removes one of some packages."""
-    items = (item for step in fix.steps if step.kind in _PACKAGES for item in step.items)
-    return not _names_of(items).isdisjoint(kept)
 
 
 def _add(found: dict[_Key, Action], finding: Finding, fix: Fix | None, step: Step) -> None:

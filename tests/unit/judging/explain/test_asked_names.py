@@ -31,6 +31,7 @@ GIVEN: list[dict[str, Any]] = [
     {"name": "New", "first": "5.1.0"},
     {"name": "Earlier", "first": "4.51.0"},
     {"name": "Between", "first": "4.40.0", "last": "4.50.0", "earlier": "4.36.0 to 4.37.2"},
+    {"name": "Back", "first": "5.0.0", "earlier": "4.36.0 to 4.56.2"},
     {"name": "Always Asked"},
     {"name": "Never", "never": True},
     {"name": "Absent", "module": "transformers.newer", "never": True},
@@ -42,6 +43,7 @@ ASKED: list[dict[str, Any]] = [
     {"asker": "trl", "name": "Gone"},
     {"asker": "trl", "name": "Unread", "last": "1.2.0", "gone": "1.3.0"},
     {"asker": "trl", "name": "New", "first": "1.2.0"},
+    {"asker": "trl", "name": "Back"},
     {"asker": "peft", "name": "Between", "last": "0.9.0", "gone": "0.10.0", "then": True},
     {"asker": "trl", "name": "Absent other", "module": "transformers.newer", "first": "0.15.0"},
 ]
@@ -119,6 +121,14 @@ def test_a_name_that_came_and_went() -> None:
     assert "from 4.40.0 to 4.50.0, and 4.36.0 to 4.37.2" in found["told"]
     assert "up to 0.9.0, under a condition since 0.10.0" in found["told"]
     assert found["other"] == "transformers>=4.40.0,<=4.50.0"
+
+
+def test_a_name_that_came_back_in_the_next_major_release_is_sought_in_this_one() -> None:
+    """Seen: autoawq, whose name transformers 4.57 lacks, was sent to transformers 5 alone."""
+    found = facts("Back", frame("trl"), transformers="4.57.1")
+    assert (found["other"], found["way"]) == ("transformers>=4.36.0,<=4.56.2", "gone")
+    newer = facts("Back", frame("trl"), transformers="5.1.0")
+    assert newer["other"] == "transformers>=5.0.0,<=5.23.0"
 
 
 def test_a_name_that_every_release_has_points_at_damage() -> None:

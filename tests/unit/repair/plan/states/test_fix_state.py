@@ -111,3 +111,9 @@ def test_prose_is_told_from_what_changes_facts() -> None:
     assert after(host, prose, install("einops==0.8.1")).has_prose
     assert after(host, setting, prose).is_setting
     assert not after(host, setting, install("einops==0.8.1")).is_setting
+
+
+def test_of_a_range_that_ends_the_newest_release_comes() -> None:
+    """Seen: a range was judged as its oldest release, which the others refuse, and not told."""
+    found = after(golden(HOST), install("peft>=0.7.0,<=0.17.1"))
+    assert value(found, "peft.version") == "0.17.1"
