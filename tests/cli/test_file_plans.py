@@ -132,7 +132,7 @@ def check_a_lock_is_told_its_index(
             if edit["command"][:2] == ["uv", "lock"] and "+" in word
         ]
         for label in labels:
-            told = "".join(edit.get("text", "") + edit.get("diff", "") for edit in edits)
+            told = source + "".join(edit.get("text", "") + edit.get("diff", "") for edit in edits)
             assert f"{INDEX}/{label}" in told
     return len(labels)
 
