@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ import msgspec
 from fadoctor.interfaces.commands.examine import is_planned, is_unresolved
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
+from fadoctor.model.packages import TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.source import Source
 
 
+# advice that names a build of torch: the index cu126
+_BUILD = re.compile(r"\bcu1\d\d\b")
 FRESH = ".venv-fadoctor"
 """Folder of a new environment."""
 
@@ -143,6 +147,10 @@ def _written_for(
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
     plan = with_label_indexes(plan, environment, knowledge)
     written = _lines_for(request, knowledge, environments, plan)
+    if written.lines.held and TORCH not in wanted.keep:
+        kept = msgspec.structs.replace(wanted, keep=(*wanted.keep, TORCH))
+        made, after = _written_for(request, knowledge, environments, kept)
+        return made._replace(plan=_held(made.plan, written.lines.held)), after
     # what stays open is bounded as the files are by then
     bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)
     if bounded:
@@ -165,6 +173,26 @@ def _written_for(
         return Made(plan, lines.rewrites, recipe, is_open), environment
     made = Made(_refused(plan, found.worse), (), recipe, is_open)
     return made, with_what_comes(environment, found.environment)
+
+
+def _held(plan: Plan, text: str) -> Plan:
+    """Return a plan for an image whose torch stays: to let it change is no way out."""
+    from fadoctor.model.plan import Edit
+
+    conflicts = tuple(
+        msgspec.structs.replace(
+            each,
+            alternatives=tuple(
+                other
+                for other in each.alternatives
+                if all(change.distribution != TORCH for change in other.changes)
+            ),
+        )
+        for each in plan.conflicts
+    )
+    actions = tuple(each for each in plan.actions if each.argv or not _BUILD.search(each.text))
+    edits = (*plan.edits, Edit(text.partition(":")[0], text=text))
+    return msgspec.structs.replace(plan, actions=actions, conflicts=conflicts, edits=edits)
 
 
 class _Written(NamedTuple):

@@ -14,6 +14,7 @@ from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.by_hand import by_hand
+from fadoctor.repair.resolution.columns import Columns
 from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
@@ -28,7 +29,8 @@ from fadoctor.repair.resolution.requirement_line import (
     still_asked,
 )
 from fadoctor.repair.resolution.torch_routes import Routes
-from fadoctor.repair.resolution.uv_locks import LOCK, together
+from fadoctor.repair.resolution.torch_sources import has_own_builds
+from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
@@ -72,6 +74,8 @@ class Lines(msgspec.Struct, frozen=True):
     rewrites: tuple[Rewrite, ...]
     notes: tuple[str, ...] = ()
     """Why a plan may know less than it could."""
+    held: str = ""
+    """What to do instead, where torch would move beneath the server that an image is made for."""
 
 
 def lines_of(
@@ -104,8 +108,7 @@ def _lines_of(
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
-    over = OverImage()
-    columns, routes = _Columns(), Routes(environment, whole=whole)
+    over, columns, routes = OverImage(), Columns(), Routes(environment, whole=whole)
     for name, wanted, index in _wanted(plan):
         places = _lines_that_name(environment, name, files)
         is_brought = _is_brought(environment, name)
@@ -160,7 +163,10 @@ def _lines_of(
         edits += _told(environment, files, _wanted(plan))
     follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
     notes = tuple(_open_questions(environment))
-    return Lines((*diffs, *together(dict.fromkeys(edits), follows)), tuple(rewrites), notes)
+    named = naming_index(edits, _wanted(plan), partial(_names, files, texts))
+    edits = together(dict.fromkeys(named), follows)
+    held = over.held(environment, texts) if any(n == TORCH for n, _, _ in _wanted(plan)) else ""
+    return Lines((*diffs, *edits), tuple(rewrites), notes, held)
 
 
 def _told(
@@ -186,27 +192,21 @@ def _follows(environment: Environment, rewritten: Collection[str], lock: str, na
     return project in rewritten and (project in named or _is_brought(environment, name))
 
 
+def _names(
+    files: Mapping[str, _File], texts: Mapping[str, list[str]], lock: str, name: str, index: str
+) -> bool:
+    """Return whether a lock takes a package from an index by now, or its project says so."""
+    project = str(PurePath(lock).with_name("pyproject.toml"))
+    told = any(index in line for line in texts.get(project, ()))
+    locked = files[lock].manifest.requirements if lock in files else ()
+    return told or any(each.name == name and each.index.rstrip("/") == index for each in locked)
+
+
 def _open_questions(environment: Environment) -> Iterator[str]:
     """Yield what a plan would need to know: without a Python or a platform no release fits."""
     for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
         if not isinstance(environment.fact(name), Known):
             yield f"{name} is unknown, so no release can be chosen: name it with {option}"
-
-
-class _Columns:
-    """Where requirements begin in lines of which others are changed already."""
-
-    def __init__(self) -> None:
-        self._moved: dict[tuple[str, int], list[tuple[int, int]]] = {}
-
-    def of(self, place: Place) -> int:
-        """Return the column at which what stood in a place is now."""
-        moved = self._moved.get((place.file, place.line), ())
-        return place.column + sum(by for column, by in moved if column < place.column)
-
-    def moved(self, place: Place, by: int) -> None:
-        """Note that what follows a place is so many characters further on."""
-        self._moved.setdefault((place.file, place.line), []).append((place.column, by))
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -248,7 +248,7 @@ def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
             if action.kind is ActionKind.UNINSTALL:
                 removed[name] = None
             elif action.kind in (ActionKind.INSTALL, ActionKind.BUILD) and name:
-                installed[name] = (text, action.index)
+                installed[name] = (text, action.index if has_own_builds(name, text) else "")
     # triton-windows for triton: another distribution of one package takes its line
     goes = {package_of(name, name): name for name in removed if name not in installed}
     for name, (text, index) in installed.items():

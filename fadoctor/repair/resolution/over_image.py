@@ -7,10 +7,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.load import load_knowledge
+from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH
 from fadoctor.sources.manifests.images.container_image import with_release
 from fadoctor.sources.manifests.images.dockerfile import KIND
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
 
 # FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel AS base
@@ -67,13 +71,45 @@ class OverImage:
             texts[place.file][place.line - 1] = line + end
         for place, wanted in self._found.items():
             lines, at = texts[place.file], place.line - 1
-            if len(wanted) == 1 and _retag(lines, place, wanted[0][0]):
+            server = _server_among(wanted)
+            if server and _retag(lines, place, server):
+                self._tagged[place] = lines[at]
                 continue
             end = "\r" if lines[at].endswith("\r") else ""
             indexes = dict.fromkeys(index for _, index in wanted if index)
             options = [word for index in indexes for word in ("--extra-index-url", index)]
             words = shlex.join((*options, *(each for each, _ in wanted)))
             lines[at] += f"\nRUN pip install {words}{end}"
+
+    def held(self, environment: Environment, texts: Mapping[str, list[str]]) -> str:
+        """Return what to do instead of moving torch over the image of a server; "" elsewhere.
+
+        The server in it is compiled for the torch in it. Another tag has both.
+        """
+        named = environment.places.get(f"{TORCH}.version", ())
+        for package in COMPILED_BESIDE:
+            for place in environment.places.get(f"{package}.version", ()):
+                lines = texts.get(place.file, [])
+                line = lines[place.line - 1].partition("\n")[0].rstrip("\r") if lines else ""
+                is_image = _FROM.fullmatch(line) or _IMAGE.fullmatch(line)
+                is_elsewhere = any(each != place for each in named)
+                if is_image and not is_elsewhere and place not in self._tagged:
+                    return (
+                        f"{place}: keep the torch of the image, because its {package} is compiled "
+                        "for it: choose a tag of the image with another torch instead"
+                    )
+        return ""
+
+
+def _server_among(wanted: list[tuple[str, str]]) -> str:
+    """Return the server that a tag names, where nothing else moves but what its image brings."""
+    found = [each for each, _ in wanted]
+    if len(found) == 1:
+        return found[0]
+    servers = [each for each in found if each.partition("==")[0] in COMPILED_BESIDE]
+    others = [each for each in found if each not in servers]
+    brought = all(e.partition("==")[0] in (TORCH, *BESIDE_TORCH) and "+" not in e for e in others)
+    return servers[0] if len(servers) == 1 and brought else ""
 
 
 def _with_tag(line: str, wanted: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, TORCH, TRITON, XFORMERS
 from fadoctor.repair.resolution.toml_edits import Edits
 from fadoctor.sources.manifests.formats.pyproject import KIND
 from fadoctor.sources.manifests.formats.script import KIND as SCRIPT
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 ROUTED = (TORCH, *BESIDE_TORCH)
 """What comes from the index of torch."""
+
+_IN_INDEX = (*ROUTED, TRITON, XFORMERS)
+"""What the index of torch has, and in builds of its own; the rest of a command is PyPI's."""
 
 # https://download.pytorch.org/whl/cu128
 _LABEL = re.compile(r"(?<=/)(?:cu\d{3}|cpu|rocm\d[\d.]{0,7})(?=/?$)")
@@ -68,6 +71,11 @@ class _Entry(NamedTuple):
     """The name of an index, where it comes from one."""
     holds: bool | None
     """Whether it counts here; None where that is not known."""
+
+
+def has_own_builds(name: str, wanted: str) -> bool:
+    """Return whether a package comes from the index of torch: by its name, or by its label."""
+    return name in _IN_INDEX or "+" in wanted
 
 
 def form_of(source: Source, kind: str) -> tuple[ManifestTree, SourceForm] | None:

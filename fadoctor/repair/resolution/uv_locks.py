@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.model.plan import Edit
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from fadoctor.model.plan import Edit
 
 LOCK = ("uv", "lock", "--upgrade-package")
 
@@ -35,3 +36,33 @@ def together(edits: Iterable[Edit], follows: Callable[[str, str], bool]) -> list
         more = () if name is None or follows(edit.file, name[0]) else (LOCK[-1], wanted)
         found[edit.file] = msgspec.structs.replace(before, command=(*before.command, *more))
     return list(found.values())
+
+
+def naming_index(
+    edits: Iterable[Edit],
+    wanted: Iterable[tuple[str, str, str]],
+    is_named: Callable[[str, str, str], bool],
+) -> list[Edit]:
+    """Return edits that name the index of a build in the project first: uv finds none without.
+
+    `wanted`: name, requirement and index of what is changed. `is_named`: whether a lock, or its
+    project, has a package from an index by now.
+    """
+    indexes = {name: index.rstrip("/") for name, _, index in wanted if index}
+    found: list[Edit] = []
+    for edit in edits:
+        asked = edit.command[-1] if edit.command[: len(LOCK)] == LOCK else ""
+        name, _, version = asked.partition("==")
+        index = indexes.get(name, "")
+        if "+" in version and index and not is_named(edit.file, name, index):
+            project = str(PurePath(edit.file).with_name("pyproject.toml"))
+            label = f"pytorch-{index.rpartition('/')[2]}"
+            text = (
+                f"{project}: name the index of {asked} there first: [[tool.uv.index]] with "
+                f'name = "{label}", url = "{index}" and explicit = true, and under '
+                f'[tool.uv.sources] {name} = {{ index = "{label}" }}. This counts for {name} in '
+                "the list of dependencies"
+            )
+            found.append(Edit(project, text=text))
+        found.append(edit)
+    return found

@@ -14,6 +14,7 @@ from fadoctor.knowledge.matrix.versions import (
     version_key,
     version_part,
 )
+from fadoctor.knowledge.matrix.wheels import TRITON_WINDOWS
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
@@ -42,6 +43,8 @@ _NOT_LISTED = ("", "other", "rocm")
 """Builds of torch of which no table says what they are made of; "" where none is known."""
 _LABELLED = ("linux_x86_64", "win_amd64")
 """Platforms on which companions have the label of their index."""
+_OTHER_TABLES = {TRITON_WINDOWS: "triton-windows-releases"}
+"""Distributions that come in place of a package's own, with a table of their releases."""
 _BUILD = ("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi")
 
 
@@ -75,13 +78,13 @@ class Versions:
                 v
                 for v in self._all(package)
                 if (not served or v in served)
-                and self._files.come(PACKAGES[package][0], v) is not None
+                and self._files.come(self._name_of(package), v) is not None
             )
         allowed = parse_specifier(specifier) if specifier else None
         if specifier and allowed is None:
             return ()
         listed = [v for v in self._known[package] if allowed is None or allowed.contains(v)]
-        refused = uninstallable(self.matrix, PACKAGES[package][0])
+        refused = uninstallable(self.matrix, self._name_of(package))
         # where none can be had that is told, and what they were is judged all the same
         found = [v for v in listed if v not in refused] or listed
         stable = [v for v in found if not (parsed := parse_version(v)) or not parsed.is_prerelease]
@@ -107,7 +110,8 @@ class Versions:
         return {str(each) for each in companions if each}
 
     def _all(self, package: str) -> tuple[str, ...]:
-        table = self.matrix.tables.get(RELEASE_TABLES.get(package, ""))
+        of_its_own = _OTHER_TABLES.get(self._name_of(package), "")
+        table = self.matrix.tables.get(of_its_own or RELEASE_TABLES.get(package, ""))
         if table is None:
             return self._helpers.of(package)
         platform = _text(self.environment, "host.platform")
@@ -116,9 +120,15 @@ class Versions:
         for row in table.rows:
             elsewhere = "platform" in row and platform not in cell_words(row["platform"])
             unpublished = row.get("on_pypi") is False or row.get("yanked") is True
-            if not (elsewhere or unpublished) and _is_for(package, row, python):
+            is_for_it = _is_for(TORCH if of_its_own else package, row, python)
+            if not (elsewhere or unpublished) and is_for_it:
                 found |= dict.fromkeys(cell_words(row["version"]))
         return tuple(sorted(found, key=version_key, reverse=True))
+
+    def _name_of(self, package: str) -> str:
+        """Return the distribution of a package that comes: triton-windows, where files ask so."""
+        asked = _text(self.environment, f"{package}.distribution")
+        return asked if asked in _OTHER_TABLES else PACKAGES[package][0]
 
     def facts(self, package: str, version: str) -> dict[str, Fact]:
         """Return the facts of a release; torch's build is what the files say of its index."""
@@ -128,7 +138,7 @@ class Versions:
         return self._facts[asked]
 
     def _made(self, package: str, version: str) -> dict[str, Fact]:
-        name = PACKAGES[package][0]
+        name = self._name_of(package)
         build = _text(self.environment, "torch.build") if package == TORCH else ""
         if package in BESIDE_TORCH and _text(self.environment, "host.platform") in _LABELLED:
             build = self.environment.builds.get(name, "")  # what was published with it, likewise
@@ -151,11 +161,11 @@ class Versions:
 
     def has_file(self, package: str, version: str) -> bool:
         """Return whether a release has a wheel here, as far as the tables know."""
-        return self._files.come(PACKAGES[package][0], version) is True
+        return self._files.come(self._name_of(package), version) is True
 
     def is_served(self, package: str, version: str) -> bool:
         """Return whether a release has a file here, or sources that serve, or may have."""
-        return self._ready_made.is_served(PACKAGES[package][0], version, self._place)
+        return self._ready_made.is_served(self._name_of(package), version, self._place)
 
     def excludes_python(self, package: str, version: str) -> bool:
         """Return whether the tables know a release, and no row of its is for this Python."""

@@ -9,6 +9,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 
 from fadoctor.model.fact import printable
+from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.planned import Requirement
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
@@ -38,6 +39,13 @@ _ARCHIVE = re.compile(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,99}?)-(?P<version>[0-9][\w.!+]{0,99})\.(?:tar\.gz|zip)", re.ASCII
 )
 
+# git+https://github.com/huggingface/transformers.git, of no tag and no commit
+_OF_MAIN = re.compile(
+    r"git\+(?:https|ssh)://(?:git@)?github\.com/huggingface/(?P<name>[\w.-]{1,100}?)"
+    r"(?:\.git)?/?(?:@main|@HEAD)?",
+    re.ASCII,
+)
+"""Repositories that are named after the package in them; others need not be."""
 
 # ., .[dev], ./server[all], tests/utils, ../x
 _LOCAL = re.compile(
@@ -91,7 +99,10 @@ def read_address(text: str, place: Place) -> Requirement | None:
     address = address.strip()
     url = _of_address(address)
     egg = _EGG.search(address)
-    name = name_of_url(url) or (egg[1] if egg else "")
+    main = _OF_MAIN.fullmatch(url)
+    name = name_of_url(url) or (egg[1] if egg else "") or (main["name"] if main else "")
+    if main and not package_of(normalise_name(name)):
+        return None
     if not name:
         return None
     return Requirement(
@@ -102,6 +113,12 @@ def read_address(text: str, place: Place) -> Requirement | None:
 def _of_address(text: str) -> str:
     """Return an address without credentials, query and fragment; paths as they are."""
     return clean_url(text) if "://" in text else text.split("#", 1)[0]
+
+
+def is_of_main(url: str, name: str) -> bool:
+    """Return whether an address is the main branch of a package's authors."""
+    found = _OF_MAIN.fullmatch(url)
+    return found is not None and normalise_name(found["name"]) == name
 
 
 def file_of(url: str) -> str:

@@ -116,6 +116,8 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         parts = newest if _is_own_build(newest, tables) else parts
     if VLLM in parts and _is_own_build(parts, tables):
         parts = parts | {VLLM: f"{parts[VLLM]}+{parts['torch_build']}"}
+    if "torch_rocm" in parts:  # of AMD's own, as the label of its files says
+        parts = parts | {TORCH: f"{parts[TORCH]}+rocm{parts['torch_rocm']}"}
     requirements = [
         Requirement(name, place, f"=={parts[name]}", index=index if name in _OF_INDEX else "")
         for name in (*_OF_INDEX, VLLM, SGLANG)

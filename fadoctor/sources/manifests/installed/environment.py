@@ -28,6 +28,7 @@ from fadoctor.sources.manifests.installed.contradicted import (
     asked_at_once,
     contradicted_facts,
 )
+from fadoctor.sources.manifests.installed.from_main import of_main
 from fadoctor.sources.manifests.installed.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.installed.index_releases import (
     UNLABELLED,
@@ -122,7 +123,8 @@ def planned_environment(
             for name, text in _ranges(combined, along, open_, is_bounded=True).items()
             if name != NUMPY or not held_to_numpy_1(combined, facts, matrix)
         }
-        | dict.fromkeys(bounds_of(facts.get(TOO_NEW_BELOW)), ""),
+        | dict.fromkeys(bounds_of(facts.get(TOO_NEW_BELOW)), "")
+        | of_main(combined, facts, matrix),
         pinned=_pinned(combined),
         elsewhere=elsewhere,
         asked=asked_at_once(combined),

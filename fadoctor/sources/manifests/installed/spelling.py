@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.installed.combine import Combined
 
 _SHORT = re.compile(r"\d{1,6}(?:\.\d{1,6})?")
-_OTHERS = ("helper-releases", "framework-releases")
+OF_SEVERAL = ("helper-releases", "framework-releases")
 """Tables of several packages, which name each."""
 
 
@@ -46,4 +46,4 @@ def _is_listed(name: str, version: str, matrix: Matrix) -> bool:
     if table:
         return bool(matrix.find(table, asked).rows)
     asked |= {"package": Known(name, "a file")}
-    return any(matrix.find(other, asked).rows for other in _OTHERS)
+    return any(matrix.find(other, asked).rows for other in OF_SEVERAL)

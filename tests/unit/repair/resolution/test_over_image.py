@@ -142,3 +142,43 @@ def test_a_companion_moves_to_the_torch_of_the_image(
     there = planned_environment(machine, [manifest], session().matrix)
     here = apply_overlays(there, Overlays(("A100",), "550.54.15"), session().matrix)
     assert changed(make_plan_of(plan_base(here, session().knowledge))) == comes
+
+
+SERVER = "FROM vllm/vllm-openai:v0.15.1-cu130"
+
+
+@pytest.mark.parametrize(
+    ("below", "driver", "is_held"),
+    [
+        ("RUN pip install einops", "550.54.15", True),
+        ("RUN pip install einops", "580.95.05", False),
+        # whose torch is another one by now
+        ("RUN pip install torch==2.8.0", "580.95.05", False),
+    ],
+)
+def test_the_torch_of_a_server_stays_in_its_image(
+    tmp_path: Path, below: str, driver: str, *, is_held: bool
+) -> None:
+    """Regression: a torch for CUDA 12 was installed over a vLLM that is compiled for CUDA 13."""
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"{SERVER}\n{below}\n", "utf-8")
+    facts = {name: fact_of(value) for name, value in HOST.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    there = planned_environment(machine, [read_manifest(str(file))], session().matrix)
+    here = apply_overlays(there, Overlays(("A100",), driver), session().matrix)
+    base = plan_base(here, session().knowledge)
+    lines = lines_of(make_plan_of(base), base, [str(file)])
+    assert ("keep the torch of the image" in lines.held) is is_held
+
+
+def test_a_server_moves_by_its_tag_with_the_torch_in_it() -> None:
+    lines, over = ["FROM vllm/vllm-openai:v0.27.1"], OverImage()
+    place = Place("Dockerfile", 1, 6)
+    for wanted in ("torch==2.9.1", "vllm==0.19.1"):
+        assert over.take(lines[0], "Dockerfile", place, (wanted, ""))
+    over.put({"Dockerfile": lines})
+    assert lines == ["FROM vllm/vllm-openai:v0.19.1"]
+    places: dict[str, tuple[Place, ...]] = {"vllm.version": (place,), "torch.version": (place,)}
+    environment = Environment("0", Target("manifest", "x", "y"), {}, places=places)
+    assert over.held(environment, {"Dockerfile": lines}) == ""
+    assert OverImage().held(environment, {"Dockerfile": lines}).startswith("Dockerfile:1:6: keep")

@@ -145,3 +145,12 @@ def test_the_newest_server_of_another_cuda_is_a_build_of_its_own() -> None:
     facts = facts_of(read(given("FROM vllm/vllm-openai:latest-cu129\n")))
     assert str(facts["vllm.version"]).endswith("+cu129")
     assert facts["torch.build"] == "cu129"
+
+
+@pytest.mark.parametrize("release", ["release_2.6.0", "2.6.0"])
+def test_the_tag_of_amds_image_says_torch_and_rocm(release: str) -> None:
+    tag = f"rocm6.4.2_ubuntu24.04_py3.12_pytorch_{release}"
+    facts = facts_of(read(given(f"FROM rocm/pytorch:{tag}\n")))
+    names = ("torch.version", "torch.build", "python.version", "host.glibc", "toolkit.in_image")
+    assert [facts[name] for name in names] == ["2.6.0+rocm6.4.2", "rocm", "3.12", "2.39", False]
+    assert facts_of(read(given("FROM rocm/pytorch:latest\n")))["torch.version"] is Unknown
