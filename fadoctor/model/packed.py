@@ -15,6 +15,9 @@ from fadoctor.model.typed import decode
 
 _T = TypeVar("_T")
 
+LIMIT = 64 << 20
+"""Most bytes that are unpacked: newer rules are fetched, and little can be made of much."""
+
 
 def pack(value: object) -> bytes:
     """Return a value as compressed JSON."""
@@ -22,8 +25,12 @@ def pack(value: object) -> bytes:
 
 
 def unpack(packed: bytes, kind: type[_T]) -> _T:
-    """Return what was packed; msgspec.DecodeError where it is damaged, or of another type."""
+    """Return what was packed; msgspec.DecodeError where it is damaged, too large or no `kind`."""
+    reader = zlib.decompressobj()
     try:
-        return decode(zlib.decompress(packed), kind)
+        data = reader.decompress(packed, LIMIT)
     except zlib.error as error:
         raise msgspec.DecodeError(str(error)) from error
+    if not reader.eof:
+        raise msgspec.DecodeError("cut off, or too large")
+    return decode(data, kind)

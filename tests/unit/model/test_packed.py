@@ -1,0 +1,34 @@
+"""What is packed is bounded when it is unpacked: newer rules come from outside."""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+import pytest
+
+from fadoctor.model import packed
+from fadoctor.model.packed import pack, unpack
+
+
+def test_what_was_packed_comes_back() -> None:
+    value = {"torch": ["2.13.0", "\u663e\u5361"], "none": []}
+    assert unpack(pack(value), dict[str, list[str]]) == value
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no zlib", pack("flash-attn")[:-3], zlib.compress(b"[1]"), zlib.compress(b"{")],
+    ids=["empty", "other", "cut", "type", "json"],
+)
+def test_what_is_damaged_is_told(data: bytes) -> None:
+    with pytest.raises(msgspec.DecodeError):
+        unpack(data, str)
+
+
+def test_little_is_not_made_of_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: a few bytes of newer rules could fill the memory."""
+    monkeypatch.setattr(packed, "LIMIT", 1_000)
+    assert len(unpack(pack("x" * 900), str)) == 900
+    with pytest.raises(msgspec.DecodeError, match="too large"):
+        unpack(pack("x" * 1_001), str)
