@@ -119,7 +119,7 @@ def check_a_lock_is_told_its_index(
     torch, machine, source = state
     (folder / "pyproject.toml").write_text(PROJECT + source)
     lock = folder / "uv.lock"
-    lock.write_text(LOCK.format(torch=torch, source="https://pypi.org/simple"))
+    lock.write_text(LOCK.format(torch=torch, source="https://example.org/simple"))
     where = ("--python-version", "3.11", "--platform", "linux_x86_64")
     for names in ((lock,), (lock, folder / "pyproject.toml")):
         given = [word for name in names for word in ("--requirements", str(name))]
@@ -178,7 +178,7 @@ def test_a_range_of_triton_windows_is_judged_by_its_releases(
 ) -> None:
     """Regression: an exact release of another torch was told, and a range of nothing else not."""
     path = tmp_path / "requirements.txt"
-    path.write_text(f"--index-url {INDEX}/cu128\n--extra-index-url https://pypi.org/simple\n"
+    path.write_text(f"--index-url {INDEX}/cu128\n--extra-index-url https://example.org/simple\n"
                     f"torch==2.9.1+cu128\n{asked}\n")  # fmt: skip
     done = run("fix", "--requirements", str(path), "--dry-run", *WINDOWS, "--format", "json")
     diffs = "".join(edit.get("diff", "") for edit in json.loads(done.stdout)["edits"])
