@@ -1,4 +1,4 @@
-"""The words in the names of flash-attn's wheels: Pythons and CUDA labels."""
+"""The words in the names of wheels: tags, Pythons and CUDA labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ import re
 _LABEL = re.compile(r"cu([0-9]{2})([0-9]?)")
 # cp37m, cp311, cp313t, cp39-abi3
 _PYTHON_TAG = re.compile(r"cp([0-9])([0-9]{1,2})(t?)")
+_FEWEST = 5
+"""Parts of a wheel's name: name, version and three tags (PEP 427)."""
+
+
+def tags_of(file: str) -> tuple[list[str], list[str], list[str]] | None:
+    """Return the tags of Python, ABI and platform in a wheel's name; None where it has none."""
+    parts = file.removesuffix(".whl").split("-") if file.endswith(".whl") else []
+    if len(parts) < _FEWEST:
+        return None
+    python, abi, platform = (part.split(".") for part in parts[-3:])
+    return python, abi, platform
 
 
 def python_fits(built: str, wanted: str) -> bool:

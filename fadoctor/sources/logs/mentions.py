@@ -97,9 +97,7 @@ _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 _INSTALLED = compiled(rf"(?<=\s)(?P<name>{NAME})-{VERSION}(?!\S)", re.IGNORECASE)
 _SUCCESS = "Successfully installed"
 # Requirement already satisfied: torch in /opt/venv/lib/python3.11/site-packages (2.6.0)
-_THERE = compiled(
-    rf"already satisfied: (?P<name>{NAME})\b[^\n]{{0,300}}\({VERSION}\)", re.IGNORECASE
-)
+_THERE = compiled(rf"(?i)already satisfied: (?P<name>{NAME})\b[^\n]{{0,300}}\({VERSION}\)")
 _SATISFIED = "already satisfied"
 
 # pip install flash-attn==2.7.4.post1 --no-build-isolation | uv pip install "torch<2.8" vllm

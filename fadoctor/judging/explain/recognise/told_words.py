@@ -189,18 +189,15 @@ class _Text:
         }
 
     def _sentences_with(self, idea: str, *, others: bool) -> frozenset[int]:
+        stands = self._ideas.stands
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
             read = ((line, self._supposed.sub(" ", plain(text))) for line, text in found)
-            self._sentences[others] = tuple(
-                each for each in read if not self._ideas.stands(OTHERWISE, each[1])
-            )
+            self._sentences[others] = tuple(e for e in read if not stands(OTHERWISE, e[1]))
         if (idea, others) not in self._places:
-            self._places[idea, others] = frozenset(
-                at
-                for at, (_, text) in enumerate(self._sentences[others])
-                if self._ideas.stands(idea, text)
-            )
+            numbered = enumerate(self._sentences[others])
+            places = (at for at, (_, text) in numbered if stands(idea, text))
+            self._places[idea, others] = frozenset(places)
         return self._places[idea, others]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.wheels import OFFICIAL_TABLE, Wheels
 from fadoctor.model.fact import Absent, Fact, Known
-from fadoctor.sources.logs.ends import ends_of
+from fadoctor.sources.logs.wheel_names import wheel_names
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -19,28 +18,20 @@ if TYPE_CHECKING:
 
 FACT = "log.unpublished"
 
-ENDS = 400
-"""Lines at the beginning and at the end of a log that are searched."""
-
-MOST = 4
-"""Most names of one line that are looked up."""
-
 # flash_attn-2.7.2.post1+cu12torch2.7cxx11abiFALSE-cp311-cp311-win_amd64.whl, as its own files are
 # named; those of third parties have another form, and may be on a page that nobody read
 _OWN = compiled(
-    r"flash_attn-(?P<version>\d\.\d{1,2}\.\d{1,2}(?:\.post\d)?)(?:\+|%2B)cu\d{2,3}torch\d\.\d{1,2}"
+    r"flash_attn-(?P<version>\d\.\d{1,2}\.\d{1,2}(?:\.post\d)?)\+cu\d{2,3}torch\d\.\d{1,2}"
     r"cxx11abi(?:TRUE|FALSE)-cp3\d{1,2}-cp3\d{1,2}t?-(?:win_amd64|linux_x86_64|linux_aarch64)\.whl"
 )
-_BEGIN = "flash_attn-"
 
 
 def unpublished(lines: Sequence[str], tables: Mapping[str, Table]) -> Fact:
     """Return the name of the one wheel that a text names, where no release page has it."""
     found = {
-        match[0].replace("%2B", "+"): match["version"]
-        for line in ends_of(lines, ENDS)
-        if _BEGIN in line
-        for match in islice(_OWN.finditer(line), MOST)
+        name: match["version"]
+        for name in wheel_names(lines)
+        if (match := _OWN.fullmatch(name)) is not None
     }
     if len(found) != 1:
         return Absent("the log names no one wheel of flash-attn")

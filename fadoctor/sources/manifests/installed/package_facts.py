@@ -9,6 +9,7 @@ from fadoctor.knowledge.matrix.published_files import TABLE, PublishedFiles
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
+from fadoctor.knowledge.matrix.wheel_words import tags_of
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
 from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH, XFORMERS
@@ -168,8 +169,5 @@ def _label(version: str, facts: Mapping[str, Fact], source: str) -> dict[str, Fa
 
 def _tags(file: str) -> tuple[str, ...]:
     """Return the tags of a wheel's file name: ``cp312-cp312-linux_x86_64``."""
-    parts = file.removesuffix(".whl").split("-") if file.endswith(".whl") else []
-    if len(parts) < 5:
-        return ()
-    python, abi, platform = (part.split(".") for part in parts[-3:])
+    python, abi, platform = tags_of(file) or ((), (), ())
     return tuple(f"{p}-{a}-{f}" for p in python for a in abi for f in platform)[:64]

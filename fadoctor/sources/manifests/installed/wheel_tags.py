@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.wheel_words import python_fits
+from fadoctor.knowledge.matrix.wheel_words import python_fits, tags_of
 from fadoctor.model.fact import Fact, Known, printable
 from fadoctor.model.packages import OWN_PYTHON_RULE
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
@@ -48,10 +48,9 @@ def unfit(file: str, facts: Mapping[str, Fact], *, asks_python: bool = True) -> 
 
     `for manylinux_2_39_x86_64, and this is glibc 2.35`. `asks_python`: its tags of Python count.
     """
-    parts = file.removesuffix(".whl").split("-")
-    if len(parts) < 5:
+    if (tags := tags_of(file)) is None:
         return ""
-    pythons, abis, platforms = (part.split(".") for part in parts[-3:])
+    pythons, abis, platforms = tags
     platform, python, glibc = (
         _text(facts, name) for name in ("host.platform", "python.abi_tag", "host.glibc")
     )

@@ -66,3 +66,8 @@ def test_the_glibc_of_a_name_is_held_against_that_of_the_system(
     found = unfit(f"ours-1.0-{tags}.whl", {"host.glibc": Known(glibc, "a test")})
     assert found.endswith(problem)
     assert bool(found) is bool(problem)
+
+
+@pytest.mark.parametrize("file", ["", "torch", "torch-2.8.0.tar.gz", "torch-2.8.0-cp312.whl"])
+def test_what_has_no_tags_is_refused_nowhere(file: str) -> None:
+    assert not unfit(file, {"host.platform": Known("win_amd64", "a test")})
