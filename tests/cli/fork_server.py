@@ -2,25 +2,32 @@
 
 A request is JSON with argv, environment and folder, beside which come three descriptors; the
 answers are the number of the new process and what it ended with. Each run is a process of its own,
-with its own streams and exit code. What is shared are loaded modules and the decoded knowledge:
-more than half of a short run.
+with its own streams and exit code. What is shared are loaded modules, the decoded knowledge and
+what the first commands of a process make of it, patterns above all: more than half of a short run.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
+import itertools
 import json
 import os
 import pkgutil
 import socket
 import sys
+import tempfile
 import traceback
+from pathlib import Path
 
 import fadoctor.__main__
+from fadoctor import api
 from fadoctor.knowledge.matrix import load as knowledge
 
 REQUEST_LIMIT = 1 << 17
+
+A_FEW = 6
+"""Runs after which others will follow: to begin takes as long as it saves in so many."""
 
 _NOT_LOADED = (".__main__", ".assistants.server")
 """The second needs the SDK that it serves by."""
@@ -36,12 +43,38 @@ def load() -> None:
     gc.freeze()
 
 
+_COMPLAINT = """\
+RTX 5090, Windows 11: flash attention fails in training, what can I do?
+ImportError: /v/site-packages/flash_attn_2_cuda.so: undefined symbol: _ZN3c105Error
+"""
+_PINNED = "torch==2.6.0\nflash-attn==2.7.4.post1\ntransformers==4.51.3\n"
+_FACTS = Path(__file__).parents[1] / "golden" / "linux-4090-wheel-mismatch" / "facts.json"
+_CONFIG = "stage: sft\nflash_attn: fa2\nbf16: false\n"
+
+
+def _begin() -> None:
+    """Let commands answer once: what they keep for the next call, each fork finds made.
+
+    Of recorded facts: nothing of the machine is read, nor a process started.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        config = Path(name, "sft.yaml")
+        config.write_text(_CONFIG, encoding="utf-8")
+        api.explain(_COMPLAINT, facts=_FACTS)
+        api.answer(_PINNED)
+        api.check(facts=_FACTS, config=config)
+        api.plan(facts=_FACTS)
+
+
 def serve(channel: socket.socket) -> None:
     """Answer requests one by one until the other side is gone."""
-    while True:
+    for number in itertools.count():
         request, streams, _, _ = socket.recv_fds(channel, REQUEST_LIMIT, 3)
         if not request:
             return
+        if number == A_FEW:
+            _begin()
+            gc.freeze()
         child = os.fork()
         if child == 0:
             channel.close()
