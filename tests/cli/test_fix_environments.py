@@ -144,6 +144,7 @@ def needs_uv() -> None:
         pytest.skip("no uv")
 
 
+@pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("make", CHANGED, ids=lambda make: make.__name__)
 def test_fixed_checked_and_undone(make: Callable[[Path], Place], tmp_path: Path) -> None:
     place = make((tmp_path / "place" / "env").resolve())

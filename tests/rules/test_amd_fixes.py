@@ -92,11 +92,16 @@ def logs_on_amd() -> list[str]:
     return [log for log in logs if Vendor([Line(1, log, "")], KNOWLEDGE).name == AMD]
 
 
+PARTS = 3
+
+
 @pytest.mark.long
-def test_no_step_for_a_log_of_amd_needs_cuda() -> None:
+@pytest.mark.thinned(every=PARTS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_step_for_a_log_of_amd_needs_cuda(part: int) -> None:
     """The property again, over what is printed: bindings and companions are in it."""
     found = []
-    for log in logs_on_amd():
+    for log in logs_on_amd()[part::PARTS]:
         report = explain(read_log(io.BytesIO(log.encode()), "a.log", KNOWLEDGE), KNOWLEDGE)
         steps = [step for each in report.findings for fix in each.fixes for step in fix.steps]
         texts = [f"{step.text} {' '.join(step.items)} {step.index}" for step in steps]

@@ -135,7 +135,7 @@ def _from_pypi(step: Step, world: World) -> Iterator[str]:
             yield f"{item} from PyPI"
 
 
-SLICES = 40
+SLICES = 60
 
 
 @pytest.mark.sampled(every=SLICES)

@@ -48,7 +48,7 @@ EACH = [  # the oldest; the others, too, where long tests run
 ]
 
 
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned
 @pytest.mark.parametrize("gpu", EACH)
 def test_each_gpu_passes_and_refuses_what_its_kernels_do(tmp_path: Path, gpu: Gpu) -> None:
     put_in_place(tmp_path, gpu)
@@ -147,7 +147,7 @@ def expected(gpu: Gpu, key: tuple[Backend, Dtype, str]) -> tuple[Measured, str]:
 
 
 @pytest.mark.long
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.key)
 def test_what_torch_compiles_and_activates_answers_as_on_each_gpu(tmp_path: Path, gpu: Gpu) -> None:
     """Flex and activated kernels ask torch's own checks; the choice of a kernel comes before."""
@@ -214,7 +214,7 @@ EXITS = {("h200", "sdpa-flash"): 0, ("t4", "sdpa-flash"): 3, ("t4", "sdpa-effici
 
 
 @pytest.mark.long
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned
 @pytest.mark.parametrize(("key", "backend"), EXITS)
 def test_the_command_ends_as_its_cells_came_out(tmp_path: Path, key: str, backend: str) -> None:
     put_in_place(tmp_path, next(gpu for gpu in GPUS if gpu.key == key))

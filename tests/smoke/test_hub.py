@@ -122,6 +122,7 @@ def test_sage_is_forward_only_and_judged_as_what_it_computes_in(tmp_path: Path) 
 
 @pytest.mark.torch
 @pytest.mark.slow
+@pytest.mark.thinned(every=2)
 @pytest.mark.parametrize(
     ("body", "rule_id"),
     [

@@ -3,8 +3,8 @@
 A sample always runs. Five hundred states, no two of which break the same rules with torches of one
 eighth, are in eight parts that processes share; of their commands a resolver is asked what they
 would do. With as many plans of what people start from (`test_commands`) they are a thousand: a step
-of CI asks for half of them, a workflow once a week for all. The whole enumeration takes an hour: it
-is there by hand.
+of CI asks for a sixth of them, a workflow once a week for all. The whole enumeration takes an hour:
+it is there by hand.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def distinct_states(space: Space, doctor: Doctor, part: int) -> list[State]:
 
 
 @THOUSAND
-@pytest.mark.thinned(every=4)
+@pytest.mark.thinned(every=PARTS)
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_distinct_states_end_clean_and_so_do_their_commands(

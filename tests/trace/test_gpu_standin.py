@@ -33,7 +33,7 @@ PACKAGES = {
 """Program -> the entry that is seen, its backend, and whose culprit is named."""
 
 
-@pytest.mark.thinned(every=2)
+@pytest.mark.thinned
 @pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.key)
 def test_each_gpu_is_told_as_what_it_is(tmp_path: Path, gpu: Gpu) -> None:
     found = documents(tmp_path, gpu)

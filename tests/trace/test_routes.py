@@ -96,6 +96,7 @@ def test_ranks_whose_model_is_wrapped(tmp_path: Path, way: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.thinned
 @pytest.mark.parametrize(("way", "code"), routes.ENDED.items())
 def test_an_end_without_notice_keeps_what_was_seen(tmp_path: Path, way: str, code: int) -> None:
     run, document = traced(tmp_path, sys.executable, str(PATIENT), way)

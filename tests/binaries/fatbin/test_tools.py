@@ -100,6 +100,7 @@ def compile_one(folder: Path, name: str, source: str, *words: str) -> str:
 
 @needs_nvcc
 @pytest.mark.slow
+@pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("mode", ["none", "size", "speed", "balance"])
 def test_what_nvcc_makes(tmp_path: Path, mode: str) -> None:
     part = compile_one(tmp_path, "a", KERNEL, *GENCODE, f"--compress-mode={mode}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TEXTS: dict[str, list[str]] = read_plain(Path(__file__).with_name("first_fixes.yaml"))
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize(
     ("wanted", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts]
 )

@@ -37,8 +37,10 @@ STYLES = {
     "supervisor": "2026-05-02 08:00:01,123 [ERROR] {}",
 }
 ALL = [(rule_id, log) for rule_id, log in CAUSES.items()]
-SAMPLED = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
-"""Long logs take long: every seventh one, and all where that is asked for."""
+SAMPLED = pytest.mark.parametrize(
+    "step", [7, pytest.param(3, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.weekly)]
+)
+"""Long logs take long: every seventh one, every third in a landing, all once a week."""
 
 MISSES = [(kind, log) for kind, logs in SILENT.items() for log in logs]
 

@@ -36,10 +36,11 @@ def telling(knowledge: Knowledge, name: str) -> str:
 
 
 PARTS = 8
-"""Of all tellings, so that processes share them."""
+"""Of all tellings and ideas, so that processes share them."""
 
 
 @pytest.mark.long
+@pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge, part: int) -> None:
     rows = knowledge.tables[told_words.CAUSES].rows[part::PARTS]
@@ -98,12 +99,16 @@ def test_patterns_of_ideas_are_bounded(knowledge: Knowledge) -> None:
 
 
 @pytest.mark.long
-def test_a_pattern_without_capitals_finds_the_same_in_small_letters(knowledge: Knowledge) -> None:
+@pytest.mark.thinned(every=4)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_pattern_without_capitals_finds_the_same_in_small_letters(
+    knowledge: Knowledge, part: int
+) -> None:
     """It is looked for as it is written, which is less work."""
     texts = [ideas.plain(str(row["telling"])) for row in knowledge.tables[told_words.CAUSES].rows]
     whole = "\n".join(texts)
     cased = 0
-    for row in knowledge.tables[ideas.WORDS].rows:
+    for row in knowledge.tables[ideas.WORDS].rows[part::PARTS]:
         pattern = ideas.small_idea(str(row["name"]), knowledge)
         other = compiled(pattern.pattern, re.IGNORECASE)
         cased += pattern.flags == other.flags
