@@ -155,7 +155,7 @@ class _Planning:
         self.unsure = frozenset() if question.want else _assumed_ids(found)
         self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
         self.undecided = before.open
-        self.complaints = undecided_complaints(before)
+        self.complaints, self.remarks = undecided_complaints(before)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         left_out = frozenset(self.broken_rules) | self.unsure
@@ -220,9 +220,9 @@ class _Planning:
             return self.written(Solution((), Cost()), explains=explains)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
         # beside steps a complaint is a note: they may end it
-        complaints = self.complaints
-        if solution.changes:
-            complaints = never_ended(complaints, solution.changes, self.problem)
+        complaints, changes = self.complaints, solution.changes
+        if changes:
+            complaints = never_ended(complaints, changes, self.problem)
         notes = [each for each in self.complaints if each not in complaints]
         shown = {*errors, *(each.rule_id for each in complaints)}
         proof = msgspec.structs.replace(proof, errors=tuple(sorted(shown)))
@@ -238,7 +238,7 @@ class _Planning:
         left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
         ranges = JudgedRanges(self.problem, after)
         holds = self._holds(after, assessment, ranges)
-        changes = solution.changes
+        told = complaints if changes else (*complaints, *self.remarks)
         written = (
             writer.fresh_actions(changes, self.question.fresh)
             if changes and self.question.fresh
@@ -254,7 +254,7 @@ class _Planning:
                 holds,
                 commands=is_advice_only(self.problem),
             ),
-            *advice_for((), complaints, (), holds, commands=True),
+            *advice_for((), told, (), holds, commands=True),
         )
         explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
