@@ -97,7 +97,10 @@ def _judged(
     resolves: Callable[[str, Version], bool | None] | None,
     before: str,
 ) -> Iterator[Finding]:
-    """Yield what a release lacks; `before` is what its row says, which stays where nobody can say."""
+    """Yield what a release lacks; `before` is what its row says.
+
+    It stays where it is a resolver's word, and none can be asked.
+    """
     missing = lacking(index, release)
     if not missing:
         answer = resolves(release.package, release.version) if resolves is not None else None
