@@ -81,3 +81,19 @@ def test_a_row_about_some_pythons_alone_stays(index: TinyIndex) -> None:
     publish(index, "3.1")
     after = installable.rewritten(Document(TABLE + NARROW), index.open(), Report())
     assert after.text.endswith("rows:\n" + NARROW)
+
+
+FARTHER = """\
+  - {package: vllm, version: 9.0.0, lacks: something that its requirements require}
+"""
+
+
+def test_an_older_release_is_put_to_the_resolver_again(index: TinyIndex) -> None:
+    """Only the newest was, and the row of what a requirement requires went with the next run."""
+    publish(index, "3.1")
+    table = TABLE.partition("  - {")[0] + FARTHER
+    for says, rows in ((False, 1), (None, 1), (True, 0)):
+        after = installable.rewritten(
+            Document(table), index.open(), Report(), resolves=lambda *_, says=says: says
+        )
+        assert len(after.rows) == rows

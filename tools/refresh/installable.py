@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 
 TABLE = "not-installable"
 LOOKED_AT = (
-    "vllm", "unsloth", "unsloth-zoo", "sglang", "transformers", "accelerate", "peft", "trl",
-    "diffusers", "xformers", "bitsandbytes", "kernels", "flash-attn-4",
+    "vllm", "unsloth", "unsloth-zoo", "sglang", "flashinfer-python", "transformers", "accelerate",
+    "peft", "trl", "diffusers", "xformers", "bitsandbytes", "kernels", "flash-attn-4",
 )  # fmt: skip
 """Packages whose newest releases are tried."""
+
+_FARTHER = "something that its requirements require"
+"""What a release lacks that a resolver alone refuses."""
 
 _TIMEOUT_S = 60
 
@@ -54,8 +57,12 @@ def rewritten(
     for package in LOOKED_AT:
         try:
             asked = list(_asked(document, index, package, newest))
+            kept = {each.version: each.lacks for each in _kept(document, package)}
             for release in asked:
-                found += _judged(index, release, resolves if release is asked[-1] else None)
+                # a resolver takes long: it is asked for the newest, and for what a row names
+                is_asked = release is asked[-1] or release.version in kept
+                before = kept.get(release.version, "")
+                found += _judged(index, release, resolves if is_asked else None, before)
         except (FetchError, WheelError) as error:  # noqa: PERF203 -- one package is not all
             report.unread.append(f"{TABLE}: {package}: {error}")
             found += _kept(document, package)
@@ -77,12 +84,7 @@ def _asked(document: Document, index: Index, package: str, newest: int) -> Itera
         for each in releases.values()
         if not each.version.is_prerelease and not all(file.yanked for file in each.files)
     ] or list(releases.values())
-    named = {
-        word
-        for row in document.rows
-        if package in str(row.cells["package"]).split() and not _is_narrow(row)
-        for word in str(row.cells["version"]).split()
-    }
+    named = {str(each.version) for each in _kept(document, package)}
     recent = usable[-newest:]
     for each in usable:
         if each in recent or str(each.version) in named:
@@ -90,11 +92,20 @@ def _asked(document: Document, index: Index, package: str, newest: int) -> Itera
 
 
 def _judged(
-    index: Index, release: Release, resolves: Callable[[str, Version], bool | None] | None
+    index: Index,
+    release: Release,
+    resolves: Callable[[str, Version], bool | None] | None,
+    before: str,
 ) -> Iterator[Finding]:
+    """Yield what a release lacks; `before` is what its row says.
+
+    It stays where it is a resolver's word, and none can be asked.
+    """
     missing = lacking(index, release)
-    if not missing and resolves is not None and resolves(release.package, release.version) is False:
-        missing = ["something that its requirements require"]
+    if not missing:
+        answer = resolves(release.package, release.version) if resolves is not None else None
+        if answer is False or (answer is None and before == _FARTHER):
+            missing = [_FARTHER]
     if missing:
         yield Finding(release.package, release.version, " ".join(missing))
 

@@ -20,13 +20,17 @@ _NO_PLATFORM = Unknown("the platform is not known", "host.platform")
 def as_probed(build: str, version: str, platform: Fact | None, matrix: Matrix) -> str:
     """Return the build as torch itself says it: PyPI's can be a CPU build on some platforms.
 
-    "" where no table speaks of the platform.
+    "" where no table speaks of the platform. A `version` that is "" is any release: then it is a
+    CPU build where no release has CUDA.
     """
     if build == XPU:
         return "other"
+    platform = platform or _NO_PLATFORM
+    if build == "pypi" and not version and isinstance(platform, Known):
+        rows = matrix.find("torch-releases", {"platform": platform}).rows
+        return "cpu" if rows and not any(row.get("pypi_cuda") for row in rows) else build
     if build != "pypi" or not version:
         return build
-    platform = platform or _NO_PLATFORM
     keys = {"version": Known(version, "asked"), "platform": platform}
     cell = matrix.find("torch-releases", keys).cell("pypi_cuda")
     if isinstance(cell, Absent):

@@ -12,7 +12,6 @@ from fadoctor.judging.diagnose import Prognosis, foresee
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
 from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.model.fact import Absent, Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
@@ -31,8 +30,9 @@ from fadoctor.repair.plan.search.solution import Solution
 from fadoctor.repair.plan.search.solve import NODE_LIMIT, solve
 from fadoctor.repair.plan.search.wishes import WishRequest, describe, wishes_of
 from fadoctor.repair.plan.states.after_unset import without_folders
-from fadoctor.repair.plan.states.compiled import AFTER, ASSUMED, without_variables
+from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.plan.states.requirements import with_extras
+from fadoctor.repair.plan.states.variables import with_variables
 from fadoctor.repair.plan.written.actions import Writer
 from fadoctor.repair.plan.written.advice import advice_for, variable_actions
 from fadoctor.repair.plan.written.advice_proof import FixProver
@@ -155,13 +155,14 @@ class _Planning:
         self.unsure = frozenset() if question.want else _assumed_ids(found)
         self.findings = tuple(each for each in found if each.rule_id not in self.unsure)
         self.undecided = before.open
-        self.complaints = undecided_complaints(before)
+        self.complaints, self.remarks = undecided_complaints(before)
         self.broken_rules = tuple(error.rule_id for error in before.assessment.errors)
         self.variables = tuple(variable_actions(before.environment, self.findings))
         left_out = frozenset(self.broken_rules) | self.unsure
         self.base = Base(self.findings, before.verdicts, left_out, question.lessons)
         # variables are repaired first: the search judges the environment as it is without them
-        environment = _with_variables(before.environment, self.variables)
+        values = {n: v for each in self.variables for n, v in each.env.items()}
+        environment = with_variables(before.environment, values)
         environment = with_extras(environment, question.requirements)
         environment = with_abi_of_build(environment, session.matrix)
         self.wishes = wishes_of(
@@ -220,9 +221,9 @@ class _Planning:
             return self.written(Solution((), Cost()), explains=explains)
         errors = tuple(name for name in proof.errors if name not in self.unsure)
         # beside steps a complaint is a note: they may end it
-        complaints = self.complaints
-        if solution.changes:
-            complaints = never_ended(complaints, solution.changes, self.problem)
+        complaints, changes = self.complaints, solution.changes
+        if changes:
+            complaints = never_ended(complaints, changes, self.problem)
         notes = [each for each in self.complaints if each not in complaints]
         shown = {*errors, *(each.rule_id for each in complaints)}
         proof = msgspec.structs.replace(proof, errors=tuple(sorted(shown)))
@@ -238,7 +239,7 @@ class _Planning:
         left = tuple(each for each in assessment.findings if each.rule_id not in self.unsure)
         ranges = JudgedRanges(self.problem, after)
         holds = self._holds(after, assessment, ranges)
-        changes = solution.changes
+        told = complaints if changes else (*complaints, *self.remarks)
         written = (
             writer.fresh_actions(changes, self.question.fresh)
             if changes and self.question.fresh
@@ -254,7 +255,7 @@ class _Planning:
                 holds,
                 commands=is_advice_only(self.problem),
             ),
-            *advice_for((), complaints, (), holds, commands=True),
+            *advice_for((), told, (), holds, commands=True),
         )
         explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
@@ -388,13 +389,3 @@ def _assumed_ids(findings: Iterable[Finding]) -> frozenset[str]:
         for finding in findings
         if any(evidence.source == ASSUMED for evidence in finding.evidence)
     )
-
-
-def _with_variables(environment: Environment, actions: Iterable[Action]) -> Environment:
-    """Return the environment with the variables as the actions leave them."""
-    facts = dict(environment.facts)
-    variables = {name: value for action in actions for name, value in action.env.items()}
-    for name, value in variables.items():
-        facts[f"env.{name}"] = Known(value, AFTER) if value else Absent(f"{AFTER}: unset")
-    facts.update(without_variables(facts, frozenset(variables)))
-    return msgspec.structs.replace(environment, facts=facts)

@@ -162,11 +162,11 @@ def _lines_of(
     if whole and not diffs and not edits:
         edits += _told(environment, files, _wanted(plan))
     follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
-    notes = tuple(_open_questions(environment))
     named = naming_index(edits, _wanted(plan), partial(_names, files, texts))
     edits = together(dict.fromkeys(named), follows)
-    held = over.held(environment, texts) if any(n == TORCH for n, _, _ in _wanted(plan)) else ""
-    return Lines((*diffs, *edits), tuple(rewrites), notes, held)
+    moved = {name for name, _, _ in _wanted(plan)}
+    held = over.held(environment, texts, moved, plan.proof.errors)
+    return Lines((*diffs, *edits), tuple(rewrites), tuple(_open_questions(environment)), held)
 
 
 def _told(

@@ -12,12 +12,14 @@ from fadoctor.sources.manifests.images.container_image import with_release
 from fadoctor.sources.manifests.images.dockerfile import KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
 
 # FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel AS base
+BELOW_MINIMUM = "gpu-below-minimum"
+"""The rule of a GPU for which every known release of a server is too new."""
 _FROM = re.compile(r"\s{0,9}FROM\s.{0,300}[^\\\s]\s{0,9}", re.IGNORECASE)
 # vllm==0.19.1
 _EXACT = re.compile(r"(?P<name>[a-z0-9-]{1,40})==(?P<version>[0-9][0-9a-z.]{0,30})")
@@ -81,11 +83,20 @@ class OverImage:
             words = shlex.join((*options, *(each for each, _ in wanted)))
             lines[at] += f"\nRUN pip install {words}{end}"
 
-    def held(self, environment: Environment, texts: Mapping[str, list[str]]) -> str:
+    def held(
+        self,
+        environment: Environment,
+        texts: Mapping[str, list[str]],
+        moved: Collection[str],
+        errors: Collection[str],
+    ) -> str:
         """Return what to do instead of moving torch over the image of a server; "" elsewhere.
 
-        The server in it is compiled for the torch in it. Another tag has both.
+        The server in it is compiled for the torch in it. Another tag has both, unless the `errors`
+        that a plan leaves say that no release of the server supports the GPU.
         """
+        if TORCH not in moved:
+            return ""
         named = environment.places.get(f"{TORCH}.version", ())
         for package in COMPILED_BESIDE:
             for place in environment.places.get(f"{package}.version", ()):
@@ -94,6 +105,8 @@ class OverImage:
                 is_image = _FROM.fullmatch(line) or _IMAGE.fullmatch(line)
                 is_elsewhere = any(each != place for each in named)
                 if is_image and not is_elsewhere and place not in self._tagged:
+                    if BELOW_MINIMUM in errors:
+                        return f"{place}: choose another server: no {package} supports this GPU"
                     return (
                         f"{place}: keep the torch of the image, because its {package} is compiled "
                         "for it: choose a tag of the image with another torch instead"

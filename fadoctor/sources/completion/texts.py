@@ -264,7 +264,9 @@ def _is_of_pypi(
     torch itself, asked for its version, names a label in PyPI's files for Linux and Windows.
     """
     installer = facts.get("torch.installer")
-    if isinstance(runtime, Known) or not _RELEASE.fullmatch(str(version.value)):
+    is_mac = fact_text(facts["host.platform"], "").startswith("macosx")
+    is_own_word = isinstance(runtime, Known) and not is_mac
+    if is_own_word or not _RELEASE.fullmatch(str(version.value)):
         return False
     if isinstance(installer, Known) and str(installer.value).startswith("conda"):
         return False

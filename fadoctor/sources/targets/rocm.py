@@ -25,11 +25,16 @@ _STEPS = 16
 
 def rocm_facts(environment: Environment, matrix: Matrix) -> dict[str, Fact]:
     """Return what programs take each GPU for, and what the torch that is here has for AMD's."""
-    found: dict[str, Fact] = {}
+    found = taken_for(environment)
     for gpu in (subject.text for subject in environment.subjects("gpu")):
-        found[f"{gpu}.isa"] = _isa(environment, gpu)
         found[f"{gpu}.discrete"] = _discrete(environment.fact(f"{gpu}.gfx"), matrix)
     return found | _torch_facts(environment.facts, matrix)
+
+
+def taken_for(environment: Environment) -> dict[str, Fact]:
+    """Return which GPU programs take each one for."""
+    gpus = (subject.text for subject in environment.subjects("gpu"))
+    return {f"{gpu}.isa": _isa(environment, gpu) for gpu in gpus}
 
 
 def gfx_of(override: str) -> str | None:

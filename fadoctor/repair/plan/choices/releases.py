@@ -235,14 +235,15 @@ class Releases:
         have it. Of others of which nobody knows the index and the installer decide.
         """
         build = text_of(environment, "torch.build")
+        platform = text_of(environment, "host.platform")
         index = self.indexes.of(build)
-        if not index:
+        if not index or platform.startswith("macosx"):  # PyPI's files for a Mac are the only ones
             return choice
         version = choice.version
         if not (published := self.published_with(choice.package, version)):
             return choice
         its = (build, published)
-        where = (*its, text_of(environment, "host.platform"))
+        where = (*its, platform)
         if self.indexes.has(*where) and not self.indexes.is_plain(*where):
             version = f"{version}+{build}"
         facts = {**choice.facts, f"{choice.package}.version": known(version)}

@@ -23,8 +23,9 @@ from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, remove
 from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.plan.choices.wheel_facts import text_of, wanted_of
-from fadoctor.repair.plan.states.compiled import AFTER, without_variables
+from fadoctor.repair.plan.states.compiled import AFTER
 from fadoctor.repair.plan.states.requirements import requirements_of, violations
+from fadoctor.repair.plan.states.variables import with_variables
 from fadoctor.sources.manifests.requirement_text import name_of_url, version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -81,7 +82,7 @@ class FixState:
                         now, problem = self._with(now, item, step, again=again)
                         cannot = cannot or problem
                 case StepKind.SET | StepKind.UNSET:
-                    now = _with_variables(now, step)
+                    now = with_variables(now, _values(step))
                 case _:
                     pass
             now = _with_effects(now, step.effects)
@@ -247,14 +248,10 @@ def _nvidia(environment: Environment, name: str, version: str | None) -> Environ
     return _changed(environment, {"packages.nvidia": Known(wheels, AFTER)})
 
 
-def _with_variables(environment: Environment, step: Step) -> Environment:
-    changes: dict[str, Fact] = {}
-    for item in step.items:
-        name, _, value = item.partition("=")
-        is_set = step.kind is StepKind.SET
-        changes[f"env.{name}"] = Known(value, AFTER) if is_set else Absent(f"{AFTER}: unset")
-    names = frozenset(name.removeprefix("env.") for name in changes)
-    return _changed(environment, {**changes, **without_variables(environment.facts, names)})
+def _values(step: Step) -> dict[str, str]:
+    """Return the variables of a step with their values, "" for one that it unsets."""
+    pairs = (item.partition("=") for item in step.items)
+    return {name: value if step.kind is StepKind.SET else "" for name, _, value in pairs}
 
 
 def _with_effects(environment: Environment, effects: dict[str, Effect]) -> Environment:

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.search.problem import Problem
 
 
-def undecided_complaints(before: Prognosis) -> tuple[Finding, ...]:
-    """Return the errors that a text shows by its words alone, with what may end each.
+def undecided_complaints(before: Prognosis) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the errors, and the warnings, that a text shows by its words alone.
 
-    What the facts decide is judged by them, before and after.
+    What the facts decide is judged by them, before and after. A warning of low confidence is
+    left out.
     """
     decided = {finding.rule_id for finding in before.assessment.findings}
-    return tuple(
-        finding
-        for finding in before.shown
-        if finding.severity is Severity.ERROR and finding.rule_id not in decided
+    shown = [finding for finding in before.shown if finding.rule_id not in decided]
+    errors = (each for each in shown if each.severity is Severity.ERROR)
+    warnings = (
+        each
+        for each in shown
+        if each.severity is Severity.WARNING and each.confidence is not Confidence.LOW
     )
+    return tuple(errors), tuple(warnings)
 
 
 def never_ended(

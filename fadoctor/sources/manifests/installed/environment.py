@@ -89,11 +89,15 @@ def planned_environment(
     markers = Markers(marker_target(facts), choice)
     combined = as_listed(of_their_indexes(_in_image(combine(manifests, markers))), matrix)
     facts |= _variables(combined)
-    facts |= _packages(combined, Facts(combined, facts, matrix, markers))
+    make = Facts(combined, facts, matrix, markers)
+    facts |= _packages(combined, make)
     bounded = bounded_facts(manifests, combined, facts, matrix)
     along, undecided = brought(combined, facts, matrix)
     open_ = bounded | undecided
     facts |= open_
+    if "torch.version" in undecided:
+        facts["torch.distribution"] = Known(TORCH, "it comes along")
+        facts |= _build(TORCH, Planned(TORCH, ()), make)
     facts |= conda_facts(manifests, facts, matrix)
     elsewhere = from_elsewhere(manifests, combined)
     facts |= mistaken_names(combined, elsewhere, matrix) | unfit_wheels(combined, facts)
@@ -244,11 +248,17 @@ def _one(package: str, planned: Planned | None, combined: Combined, make: Facts)
             return absent_facts(package, f"{where}: it is not in the lock")
         if any(map(speaks_of_image, combined.notes)):
             return open_facts(package, HELD, where)
-        return open_facts(package, UNNAMED, where) | _build(package, Planned(TORCH, ()), make)
+        facts = open_facts(package, UNNAMED, where)
+        found = _build(package, Planned(TORCH, ()), make)
+        # whether it comes at all is open: its build is no fault then
+        build = found.get("torch.build")
+        is_cpu = isinstance(build, Known) and build.value == "cpu"
+        return facts if is_cpu else facts | found
     if planned.open:
         facts = open_facts(package, planned.open, planned.source)
         if planned.is_sure:
             facts[f"{package}.distribution"] = Known(planned.name, planned.source)
+            facts |= _build(package, planned, make)
         return facts
     if not planned.version or parse_version(planned.version) is None:
         what = f"{planned.name}{planned.specifier}" if not planned.url else planned.url

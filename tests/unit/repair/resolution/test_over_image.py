@@ -180,5 +180,20 @@ def test_a_server_moves_by_its_tag_with_the_torch_in_it() -> None:
     assert lines == ["FROM vllm/vllm-openai:v0.19.1"]
     places: dict[str, tuple[Place, ...]] = {"vllm.version": (place,), "torch.version": (place,)}
     environment = Environment("0", Target("manifest", "x", "y"), {}, places=places)
-    assert over.held(environment, {"Dockerfile": lines}) == ""
-    assert OverImage().held(environment, {"Dockerfile": lines}).startswith("Dockerfile:1:6: keep")
+    moved = {"torch"}
+    assert over.held(environment, {"Dockerfile": lines}, moved, ()) == ""
+    assert "keep" in OverImage().held(environment, {"Dockerfile": lines}, moved, ())
+    assert OverImage().held(environment, {"Dockerfile": lines}, {"vllm"}, ()) == ""
+
+
+def test_no_tag_is_named_where_no_release_of_the_server_supports_the_gpu(tmp_path: Path) -> None:
+    """Regression: another tag was advised beside the error that vLLM needs a newer GPU."""
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM vllm/vllm-openai:v0.10.2\n", "utf-8")
+    facts = {name: fact_of(value) for name, value in HOST.items()}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    there = planned_environment(machine, [read_manifest(str(file))], session().matrix)
+    here = apply_overlays(there, Overlays(("P100",), "535.183.01"), session().matrix)
+    base = plan_base(here, session().knowledge)
+    lines = lines_of(make_plan_of(base), base, [str(file)])
+    assert lines.held == f"{file}:1:6: choose another server: no vllm supports this GPU"

@@ -111,3 +111,20 @@ def test_what_fits_its_torch_stays_on_a_mac(tmp_path: Path) -> None:
     text = "torch==2.15.0\ntorchvision==0.29.2\nflash-attn\n"
     plan = planned_for(tmp_path, text, "none", "3.12", "macosx_arm64")
     assert [change.distribution for change in plan.changes] == ["flash-attn"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "platform", "comes"),
+    [
+        ("RTX 4090", "win_amd64", "cu"),  # PyPI's files for Windows are for the CPU
+        ("RTX 4090", "linux_x86_64", None),
+    ],
+)
+def test_a_torch_whose_every_file_is_unfit_is_asked_for_by_its_index(
+    tmp_path: Path, gpu: str, platform: str, comes: str | None
+) -> None:
+    """Regression: the release was undecided, so that no line for this GPU was written."""
+    text = "accelerate==1.13.0\npeft==0.19.1\nan-unknown-package\n"
+    plan = planned_for(tmp_path, text, gpu, "3.12", platform)
+    labels = [c.after.partition("+")[2] for c in plan.changes if c.distribution == "torch"]
+    assert [label[: len(comes or "")] for label in labels] == [comes] * bool(comes)

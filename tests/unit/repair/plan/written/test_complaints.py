@@ -79,3 +79,25 @@ def test_what_nothing_tells_is_said(torchvision: str, *, told: bool) -> None:
     assert found.outcome is PlanOutcome.NOTHING
     assert has_doubts(found) == told
     assert answer_text(found).startswith("Whether something is wrong here") == told
+
+
+CONDA = """Python 3.10.14 on Linux x86_64, NVIDIA GeForce RTX 3080, driver 550.54.14
+# packages in environment at /srv/conda/envs/maps:
+#
+# Name          Version    Build                          Channel
+mkl             2024.2.2   ha957f24_16                    conda-forge
+pytorch         2.3.1      py3.10_cuda12.1_cudnn8.9.2_0   pytorch
+"""
+MKL = (
+    "ImportError: /e/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: "
+    "undefined symbol: iJIT_NotifyEvent\n"
+)
+
+
+def test_a_warning_that_no_fact_decides_is_for_a_person_too() -> None:
+    """Regression: `explain` named the MKL, `fix` said of the same text that nothing is wrong."""
+    found = planned_for(CONDA + MKL)
+    assert found.outcome is PlanOutcome.PARTIAL
+    assert any("mkl=2024.0" in action.text for action in found.actions)
+    assert not found.changes
+    assert planned_for(CONDA).outcome is PlanOutcome.NOTHING
