@@ -123,6 +123,8 @@ class Manifest(msgspec.Struct, frozen=True):
     requirements: tuple[Requirement, ...] = ()
     constraints: tuple[Requirement, ...] = ()
     """Bounds for what something else asks for; they ask for nothing themselves."""
+    aside: tuple[Requirement, ...] = ()
+    """What its extras and groups ask for that were not chosen: the tool may hold all together."""
     is_complete: bool = False
     """Whether it names every package there will be: a lock does, a list of wishes does not."""
     indexes: tuple[Setting, ...] = ()
