@@ -141,7 +141,7 @@ def _written_for(
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
-    from fadoctor.sources.manifests.planned import speaks_of_unasked
+    from fadoctor.sources.manifests.planned import speaks_of_moved_torch, speaks_of_unasked
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
@@ -160,9 +160,13 @@ def _written_for(
         else:
             bounded = frozenset()
     lines, found = written
-    unasked = filter(speaks_of_unasked, as_read.target.notes)
+    told = [
+        each
+        for each in as_read.target.notes
+        if speaks_of_unasked(each) or speaks_of_moved_torch(each)
+    ]
     open_ = open_notes(written.given(as_read), knowledge, bounded)
-    notes = (*plan.notes, *lines.notes, *open_, *unasked)
+    notes = (*plan.notes, *lines.notes, *open_, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))
