@@ -302,15 +302,18 @@ def advised_findings(
 
     Where nothing but prose and notes is there nothing is planned, and no planner is loaded.
     """
+    from fadoctor.repair.plan.written.spoken import in_own_words
+
     if not any(map(_has_something_to_prove, findings)):
-        return findings
+        return in_own_words(findings, before.environment, is_here=not request.facts)
     from fadoctor.repair.plan.planner import session_of
     from fadoctor.repair.plan.written.advise import advise
 
     # in whatever project or folder it will be carried out: the packages are the same
     question = _question_of(request, before.environment, PlanRequest())
     question = msgspec.structs.replace(question, project="", fresh="")
-    return advise(findings, before, session_of(before.knowledge), question, plan)
+    found = advise(findings, before, session_of(before.knowledge), question, plan)
+    return in_own_words(found, before.environment, is_here=not request.facts)
 
 
 def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:
