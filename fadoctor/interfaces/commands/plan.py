@@ -137,6 +137,7 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.repair.resolution.held_open import held_notes
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
@@ -166,7 +167,8 @@ def _written_for(
         if speaks_of_unasked(each) or speaks_of_moved_torch(each)
     ]
     open_ = open_notes(written.given(as_read), knowledge, bounded)
-    notes = (*plan.notes, *lines.notes, *open_, *told)
+    held = held_notes(as_read, knowledge)
+    notes = (*plan.notes, *lines.notes, *open_, *held, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX = "https://download.pytorch.org/whl/cu126"
+UV_BEST = "uv pip install --python /e/bin/python --index-strategy unsafe-best-match"
 LISTS = {"pytest": ("--group", "dev")}
 
 
@@ -41,8 +42,7 @@ LISTS = {"pytest": ("--group", "dev")}
         # uv asks one index for a package, unless it is told to ask all
         (Step(StepKind.INSTALL, f"pip install --extra-index-url {INDEX} torch==2.8.0",
               ("torch==2.8.0",), INDEX),
-         "uv pip install --python /e/bin/python --index-strategy unsafe-best-match "
-         f"--extra-index-url {INDEX} torch==2.8.0",
+         f"{UV_BEST} --extra-index-url {INDEX} torch==2.8.0",
          f"/e/bin/python -m pip install --extra-index-url {INDEX} torch==2.8.0",
          f"uv add --index {INDEX} torch==2.8.0"),
         # uv add knows no such option
