@@ -75,10 +75,12 @@ def plan_of(
     """Return the plan for an environment; UsageError for names that nobody knows."""
     from fadoctor.judging.diagnose import foresee
     from fadoctor.repair.plan.planner import hiding, session_of
+    from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     if wanted.verify or (wanted.carried_out and _can_be_asked(request, environment)):
         question = _question_of(request, environment, wanted)
         plan = _verified(request, environment, session_of(knowledge), question)
+        plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
         return hiding(plan, knowledge.current(wanted.ignore))
     return plan_on(request, foresee(environment, knowledge), environment, wanted)
 
@@ -91,11 +93,13 @@ def plan_on(
     `environment` is as it was read.
     """
     from fadoctor.repair.plan.planner import hiding, make_plan_on, session_of
+    from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     knowledge = before.knowledge
     question = _question_of(request, environment, wanted)
     plan = make_plan_on(before, session_of(knowledge), question)
     plan = _saying_who_was_asked(plan) if _can_be_asked(request, environment) else plan
+    plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
     return hiding(plan, knowledge.current(wanted.ignore))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.fix import StepKind
+from fadoctor.model.fix import Step, StepKind
 from fadoctor.repair.plan.written.dialect import (
     BEST_MATCH,
     Dialect,
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
-    from fadoctor.model.fix import Fix, Step
+    from fadoctor.model.fix import Fix
+    from fadoctor.model.plan import Plan
 
 # FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE pip install x
 _PIP = re.compile(r"(?P<before>(?:[A-Z_]{2,60}=\S{1,60} )*)pip (?=install |uninstall )", re.ASCII)
@@ -38,19 +39,40 @@ def in_own_words(
     A bare ``pip`` is that of whatever comes first on the path, and an environment of uv has none.
     It stays where it is the one of the environment, and where nobody can look: not `is_here`.
     """
-    target = environment.target
-    if target.kind != "environment" or not target.python:
+    speaker = _speaker(environment, is_here=is_here)
+    if speaker is None:
         return findings
-    tool = project_tool(target) if is_here else ""
-    lists = project_lists(project_folder(target), tool) if tool else {}
-    dialect = choose_dialect("auto", environment, tool, lists)
-    if dialect.name == "pip" and (not is_here or is_on_path("pip", target)):
-        return findings
-    speaker = Speaker(dialect, windows=environment.is_windows)
     return tuple(
         msgspec.structs.replace(each, fixes=tuple(map(speaker.fix, each.fixes)))
         for each in findings
     )
+
+
+def by_hand_in_own_words(plan: Plan, environment: Environment, *, is_here: bool) -> Plan:
+    """Return a plan that says to a person, too, which installer is meant."""
+    speaker = _speaker(environment, is_here=is_here)
+    if speaker is None:
+        return plan
+    actions = tuple(
+        each
+        if each.argv
+        else msgspec.structs.replace(each, text=speaker.step(Step(StepKind.SYSTEM, each.text)).text)
+        for each in plan.actions
+    )
+    return msgspec.structs.replace(plan, actions=actions)
+
+
+def _speaker(environment: Environment, *, is_here: bool) -> Speaker | None:
+    """Return who speaks to the installer of an environment; None where a bare pip stays."""
+    target = environment.target
+    if target.kind != "environment" or not target.python:
+        return None
+    tool = project_tool(target) if is_here else ""
+    lists = project_lists(project_folder(target), tool) if tool else {}
+    dialect = choose_dialect("auto", environment, tool, lists)
+    if dialect.name == "pip" and (not is_here or is_on_path("pip", target)):
+        return None
+    return Speaker(dialect, windows=environment.is_windows)
 
 
 class Speaker:

@@ -11,8 +11,9 @@ from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Confidence, Finding, Severity
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.repair.plan.written.dialect import Dialect
-from fadoctor.repair.plan.written.spoken import Speaker, in_own_words
+from fadoctor.repair.plan.written.spoken import Speaker, by_hand_in_own_words, in_own_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,3 +112,21 @@ def test_an_environment_of_uv_is_spoken_to_by_uv() -> None:
         "uv pip install --python /e/python peft"
     )
     assert told("/e/python", "manifest", "uv", is_here=True) == "pip install peft"
+
+
+def test_what_a_plan_leaves_to_a_person_calls_the_same_installer() -> None:
+    target = Target("environment", "x", "y", python="/e/python")
+    there = Environment("0", target, {"python.installer": Known("uv", "test")})
+    actions = (
+        Action(ActionKind.INSTALL, "install x", ("uv", "pip", "install", "x")),
+        Action(ActionKind.ADVICE, "pip install 'peft>=0.18'"),
+        Action(ActionKind.SYSTEM, "sudo apt install gcc"),
+    )
+    plan = by_hand_in_own_words(
+        Plan(PlanOutcome.REPAIRS, target, "uv", actions), there, is_here=False
+    )
+    assert [each.text for each in plan.actions] == [
+        "install x",
+        "uv pip install --python /e/python 'peft>=0.18'",
+        "sudo apt install gcc",
+    ]
