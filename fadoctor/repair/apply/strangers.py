@@ -51,15 +51,16 @@ def _required(prefix: Path, now: Installed, planned: Collection[str]) -> set[str
     found: set[str] = set()
     waiting = list(planned)
     base = _shared(prefix)
-    beyond = installed(base) if base is not None else {}
+    beyond = {} if base is None else installed(base)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
             for one in now.get(name, ()):
                 waiting += _requirements(prefix / one.info)
-            for one in beyond.get(name, ()) if base is not None and name not in now else ():
-                waiting += _requirements(base / one.info)
+            if base is not None and name not in now:
+                for one in beyond.get(name, ()):
+                    waiting += _requirements(base / one.info)
     return found
 
 

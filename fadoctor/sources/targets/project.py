@@ -45,7 +45,9 @@ def project_folder(target: Target) -> Path:
 def is_on_path(program: str, target: Target) -> bool:
     """Return whether a program that is called by its name alone is that of an environment."""
     found = shutil.which(program)
-    return bool(found) and Path(str(found)).parent == Path(target.python).parent
+    return bool(found and target.python) and (
+        Path(str(found)).parent == Path(str(target.python)).parent
+    )
 
 
 def must_stay(environment: Environment) -> bool:

@@ -95,7 +95,8 @@ class Survey:
             return self._tried(what, lambda: giver.exported(package.module))
 
         seen = list(follow(self.count(package, index), look).values())
-        every = set.union(*seen) - set.intersection(*seen) if seen else set()
+        common = seen[0].intersection(*seen[1:]) if seen else set()
+        every = set().union(*seen) - common
         self.exports[package.distribution] = {Asked(package.module, name) for name in every}
 
     def add_giver(

@@ -12,6 +12,7 @@ from fadoctor.repair.resolution.lines import Lines, lines_of
 from fadoctor.repair.resolution.said_elsewhere import specifier_of
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
+from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.resolution.test_lines import install
 from tests.unit.sources.manifests.installed.test_environment import HOST
@@ -27,7 +28,8 @@ PROJECT = '[project]\nname = "mine"\nversion = "1"\n'
 def lines(folder: Path, name: str, *actions: Action) -> tuple[Environment, Lines]:
     """Return what a plan makes of a file and of what it names."""
     path = str(folder / name)
-    machine = Environment("0", Target("manifest", "x", "y"), HOST)
+    facts = {key: fact_of(value) for key, value in HOST.items()}
+    machine = Environment("0", Target("manifest", "x", "y"), facts)
     environment = planned_environment(machine, [read_manifest(path)], session().matrix)
     plan = Plan(PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", actions)
     return environment, lines_of(plan, environment, [path])
