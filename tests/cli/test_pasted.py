@@ -183,6 +183,19 @@ It dies on `import flash_attn`.
     assert "gpu-too-old-fa2" in rules
 
 
+def test_a_name_that_a_newer_release_has_is_named_beside_the_steps(run: Run) -> None:
+    """The steps repair what the facts show; the missing name was left to another command."""
+    paste = (
+        "$ pip list\ntransformers 4.48.1\ntrl 0.12.2\ntorch 2.5.1\n"
+        'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
+        "    from trl import GRPOTrainer\n"
+        "ImportError: cannot import name 'GRPOTrainer' from 'trl' (/x/trl/__init__.py)\n"
+    )
+    said = " ".join(run("fix", "--dry-run", "--facts", "-", input=paste).stdout.split())
+    assert "1. Install " in said
+    assert "`pip install 'trl>=0.14.0,<1'` may be needed as well" in said
+
+
 def test_a_healthy_paste_exits_with_0(run: Run) -> None:
     """It was 3, because no text says which resolver was asked."""
     text = "Package      Version\n------------ -----------\ntorch        2.8.0+cu128\n"

@@ -48,6 +48,17 @@ def test_two_files_and_a_lock_of_another_platform(run: Run, file: Path, tmp_path
     assert done.returncode == 1  # pip refuses both at once
 
 
+def test_a_plan_says_which_torch_of_an_image_a_package_takes_away(run: Run, tmp_path: Path) -> None:
+    """And it writes no torch over that of the image: `check` alone named the other one."""
+    (tmp_path / "Dockerfile").write_text(
+        "FROM nvcr.io/nvidia/pytorch:25.01-py3\nRUN pip install torchvision==0.20.1\n"
+    )
+    done = run("fix", "--requirements", "Dockerfile", "--dry-run", "--gpu", "H100", cwd=tmp_path)
+    said = " ".join(done.stdout.split())
+    assert "requires torch==2.5.1: an installer replaces torch==2.6.0a0+ecf3bae40a" in said
+    assert "+RUN" not in done.stdout
+
+
 @pytest.mark.long
 def test_facts_replay(run: Run, file: Path, tmp_path: Path) -> None:
     file.write_text("torch>=2.9,<2.12\n")

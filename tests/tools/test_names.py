@@ -121,6 +121,19 @@ def test_what_a_module_gives(module: str, names: str, state: bool | None) -> Non
     assert {GIVER.has(Asked(module, name)) for name in names.split()} == {state}
 
 
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("a", "x y z w"),  # what a star brings is left out
+        ("a.lazy", "one Name"),
+        ("a.gone", ""),
+    ],
+)
+def test_the_names_at_the_top_of_a_module(module: str, names: str) -> None:
+    assert GIVER.exported(module) == {*names.split()}
+    assert not {name for name in GIVER.exported(module) if name.startswith("_")}
+
+
 def versions(*texts: str) -> list[Version]:
     return [Version(text) for text in texts]
 

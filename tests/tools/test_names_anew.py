@@ -82,9 +82,22 @@ def test_what_came_and_went_is_told_with_its_releases(index: TinyIndex) -> None:
         "  - {package: peft, class: Config, name: x, first: 1.2}"
     ]
     assert "name: tune, last: 1.1" in rows(found, "names-given")
+    # nobody in the stack asks for it, but programs may
+    assert "name: other, first: 1.2" in rows(found, "names-given")
+    assert "Config" not in rows(found, "names-given")
     assert "asker: trl" in rows(found, "names-asked")
     assert 'fits: "<1.2"' in rows(found, "name-bounds")
     assert "last: 1.2, asked: 1.2, attributes: 1.2, releases: 1.0 1.1 1.2" in rows(found, READ)
+
+
+def test_names_at_the_top_are_added_behind_what_is_there(index: TinyIndex) -> None:
+    offer(index, "1.0", "1.1", "1.2")
+    listed = "  - {package: peft, module: peft, name: tune, last: 1.1}\n"
+    before = EMPTY | {"names-given": EMPTY["names-given"] + listed}
+    opened, found = index.open(), tables.Tables(before)
+    tables.put_exports(found, survey.Survey(), opened, opened.transport)
+    new = "  - {package: peft, module: peft, name: other, first: 1.2}\n"
+    assert found.texts == before | {"names-given": before["names-given"] + new}
 
 
 def test_a_new_release_leads_to_what_a_run_from_nothing_makes(index: TinyIndex) -> None:

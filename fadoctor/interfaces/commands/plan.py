@@ -75,10 +75,12 @@ def plan_of(
     """Return the plan for an environment; UsageError for names that nobody knows."""
     from fadoctor.judging.diagnose import foresee
     from fadoctor.repair.plan.planner import hiding, session_of
+    from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     if wanted.verify or (wanted.carried_out and _can_be_asked(request, environment)):
         question = _question_of(request, environment, wanted)
         plan = _verified(request, environment, session_of(knowledge), question)
+        plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
         return hiding(plan, knowledge.current(wanted.ignore))
     return plan_on(request, foresee(environment, knowledge), environment, wanted)
 
@@ -91,11 +93,13 @@ def plan_on(
     `environment` is as it was read.
     """
     from fadoctor.repair.plan.planner import hiding, make_plan_on, session_of
+    from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     knowledge = before.knowledge
     question = _question_of(request, environment, wanted)
     plan = make_plan_on(before, session_of(knowledge), question)
     plan = _saying_who_was_asked(plan) if _can_be_asked(request, environment) else plan
+    plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
     return hiding(plan, knowledge.current(wanted.ignore))
 
 
@@ -137,11 +141,12 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.repair.resolution.held_open import held_notes
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
-    from fadoctor.sources.manifests.planned import speaks_of_unasked
+    from fadoctor.sources.manifests.planned import speaks_of_moved_torch, speaks_of_unasked
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
@@ -160,9 +165,14 @@ def _written_for(
         else:
             bounded = frozenset()
     lines, found = written
-    unasked = filter(speaks_of_unasked, as_read.target.notes)
+    told = [
+        each
+        for each in as_read.target.notes
+        if speaks_of_unasked(each) or speaks_of_moved_torch(each)
+    ]
     open_ = open_notes(written.given(as_read), knowledge, bounded)
-    notes = (*plan.notes, *lines.notes, *open_, *unasked)
+    held = held_notes(as_read, knowledge)
+    notes = (*plan.notes, *lines.notes, *open_, *held, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))
@@ -298,15 +308,18 @@ def advised_findings(
 
     Where nothing but prose and notes is there nothing is planned, and no planner is loaded.
     """
+    from fadoctor.repair.plan.written.spoken import in_own_words
+
     if not any(map(_has_something_to_prove, findings)):
-        return findings
+        return in_own_words(findings, before.environment, is_here=not request.facts)
     from fadoctor.repair.plan.planner import session_of
     from fadoctor.repair.plan.written.advise import advise
 
     # in whatever project or folder it will be carried out: the packages are the same
     question = _question_of(request, before.environment, PlanRequest())
     question = msgspec.structs.replace(question, project="", fresh="")
-    return advise(findings, before, session_of(before.knowledge), question, plan)
+    found = advise(findings, before, session_of(before.knowledge), question, plan)
+    return in_own_words(found, before.environment, is_here=not request.facts)
 
 
 def with_advice(report: Report, request: Request, prognosis: Prognosis) -> Report:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fadoctor.repair.apply.ownership import unequal
+from fadoctor.repair.apply.ownership import installed, unequal
+from fadoctor.sources.probes.interpreter_files import read_pyvenv
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from pathlib import Path
 
     from fadoctor.repair.apply.ownership import Installed, OwnedDistribution
     from fadoctor.repair.apply.store import Store
@@ -43,16 +44,36 @@ def strangers(
 
 
 def _required(prefix: Path, now: Installed, planned: Collection[str]) -> set[str]:
-    """Return what distributions require, and what these require, whatever the conditions."""
+    """Return what distributions require, and what these require, whatever the conditions.
+
+    What the environment shares with its interpreter asks for packages in it, too.
+    """
     found: set[str] = set()
     waiting = list(planned)
+    base = _shared(prefix)
+    beyond = {} if base is None else installed(base)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
             for one in now.get(name, ()):
                 waiting += _requirements(prefix / one.info)
+            if base is not None and name not in now:
+                for one in beyond.get(name, ()):
+                    waiting += _requirements(base / one.info)
     return found
+
+
+def _shared(prefix: Path) -> Path | None:
+    """Return the installation whose packages an environment sees, None where it sees none."""
+    said = read_pyvenv(prefix) or {}
+    home = said.get("home", "")
+    is_open = said.get("include-system-site-packages", "").lower() == "true"
+    # home = /usr/bin on POSIX, C:\Python312 on Windows
+    if not is_open or not home:
+        return None
+    folder = Path(home)
+    return folder.parent if folder.name in ("bin", "Scripts") else folder
 
 
 def _requirements(info: Path) -> Iterator[str]:

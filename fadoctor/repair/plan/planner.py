@@ -275,7 +275,7 @@ class _Planning:
             notes=(
                 *(self._keeping(solution) if explains else ()),
                 *notes_of(self.problem, solution, proof, unread=self.unread),
-                *complaint_notes(notes),
+                *complaint_notes(notes, solution.changes),
                 *doubt_notes(left),
                 *unseen_notes(self.problem, actions, outcome, self.undecided),
             ),

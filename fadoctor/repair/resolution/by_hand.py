@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest, Requirement
+
+
+def open_questions(environment: Environment) -> Iterator[str]:
+    """Yield what a plan would need to know: without a Python or a platform no release fits."""
+    for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
+        if not isinstance(environment.fact(name), Known):
+            yield f"{name} is unknown, so no release can be chosen: name it with {option}"
 
 
 def by_hand(

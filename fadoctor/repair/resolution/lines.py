@@ -13,7 +13,7 @@ import msgspec
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
-from fadoctor.repair.resolution.by_hand import by_hand
+from fadoctor.repair.resolution.by_hand import by_hand, open_questions
 from fadoctor.repair.resolution.columns import Columns
 from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
@@ -28,10 +28,11 @@ from fadoctor.repair.resolution.requirement_line import (
     option_for_pip,
     still_asked,
 )
+from fadoctor.repair.resolution.said_elsewhere import SaidOf
 from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
-from fadoctor.sources.manifests.formats.requirements_txt import KIND
+from fadoctor.sources.manifests.formats.requirements_txt import KIND, recognises
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import Source, open_source
@@ -108,6 +109,7 @@ def _lines_of(
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
+    notes = [*open_questions(environment)]
     over, columns, routes = OverImage(), Columns(), Routes(environment, whole=whole)
     for name, wanted, index in _wanted(plan):
         places = _lines_that_name(environment, name, files)
@@ -122,7 +124,8 @@ def _lines_of(
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
-        for place in _unsaid(places, (name, wanted, index), files):
+        said = SaidOf.of(name, (each.manifest for each in files.values()))
+        for place in _unsaid(said.places(places, wanted, notes), (name, wanted, index), files):
             file = files.get(place.file)
             if file is None or file.is_locked:
                 edits += _in_lock(place, file, (name, wanted), is_brought=is_brought)
@@ -158,15 +161,17 @@ def _lines_of(
         for name, each in files.items()
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
-    diffs = [Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites]
-    if whole and not diffs and not edits:
+    if whole and not rewrites and not edits:
         edits += _told(environment, files, _wanted(plan))
-    follows = partial(_follows, environment, {rewrite.source.name for rewrite in rewrites})
-    named = naming_index(edits, _wanted(plan), partial(_names, files, texts))
-    edits = together(dict.fromkeys(named), follows)
+    rewritten = {rewrite.source.name for rewrite in rewrites}
+    edits = together(
+        dict.fromkeys(naming_index(edits, _wanted(plan), partial(_names, files, texts))),
+        partial(_follows, environment, rewritten),
+    )
     moved = {name for name, _, _ in _wanted(plan)}
     held = over.held(environment, texts, moved, plan.proof.errors)
-    return Lines((*diffs, *edits), tuple(rewrites), tuple(_open_questions(environment)), held)
+    diffs = (Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites)
+    return Lines((*diffs, *edits), tuple(rewrites), tuple(notes), held)
 
 
 def _told(
@@ -202,22 +207,15 @@ def _names(
     return told or any(each.name == name and each.index.rstrip("/") == index for each in locked)
 
 
-def _open_questions(environment: Environment) -> Iterator[str]:
-    """Yield what a plan would need to know: without a Python or a platform no release fits."""
-    for name, option in (("python.version", "--python-version"), ("host.platform", "--platform")):
-        if not isinstance(environment.fact(name), Known):
-            yield f"{name} is unknown, so no release can be chosen: name it with {option}"
-
-
 class _File(msgspec.Struct, frozen=True):
     source: Source
     manifest: Manifest
     """What names it: itself, or a file that includes it."""
 
-    @property
-    def kind(self) -> str:
-        """The kind of file."""
-        return self.manifest.kind
+    kind: str
+    """The kind of file, which may be another one than that of what names it."""
+    asks: bool = True
+    """Whether it asks for packages, and does not only bound them."""
 
     @property
     def is_locked(self) -> bool:
@@ -231,9 +229,14 @@ def _files(names: Iterable[str], opened: Callable[[str], Source]) -> dict[str, _
     for name in names:
         source = opened(name)
         manifest = read_source(source)
-        found[source.name] = _File(source, manifest)
-        for place in {r.place.file for r in manifest.requirements} - found.keys():
-            found[place] = _File(opened(place), manifest)
+        found[source.name] = _File(source, manifest, manifest.kind)
+        asking = {each.place.file for each in manifest.requirements}
+        bounding = {each.place.file for each in manifest.constraints}
+        for place in (asking | bounding) - found.keys():
+            each = opened(place)
+            is_list = recognises(PurePath(place).name, each.head)
+            kind = KIND if is_list else manifest.kind
+            found[place] = _File(each, manifest, kind, asks=place in asking)
     return found
 
 
@@ -310,7 +313,7 @@ def _added(
     """
     index = index if "+" in wanted else ""
     for name, file in files.items():
-        if file.kind == KIND and not file.is_locked:
+        if file.kind == KIND and file.asks and not file.is_locked:
             lines = texts[name]
             end = "\r" if lines[0].endswith("\r") else ""
             at = len(lines) - (not lines[-1])

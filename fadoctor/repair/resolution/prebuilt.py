@@ -82,6 +82,11 @@ class Prebuilt:
             return found
         return found | _label(file) | self._inside(there, file, FETCHED)
 
+    def newest_for(self, environment: Environment) -> str:
+        """Return the newest release with a file for a torch, "" where none or no torch is known."""
+        wanted = wanted_of(environment)
+        return self._newest_with(wanted) if wanted else ""
+
     def _for_no_file(self, environment: Environment, version: str) -> dict[str, Fact]:
         """Return that there is no file: without CUDA, or for nothing that may come.
 
@@ -170,8 +175,9 @@ class Prebuilt:
             return {PREBUILT: Known(value=True, source=_TABLES)}, asked.file
         if self._is_listed(version):
             return {PREBUILT: Known(value=False, source=_TABLES)}, None
-        if self._has_any(wanted):
-            return {}, None
+        if last := self._newest_with(wanted):
+            gone = self._is_given_up(last, version)
+            return {PREBUILT: Known(value=False, source=_TABLES)} if gone else {}, None
         why = f"the tables do not list the wheels of {NAME} {version}"
         why = f"{why}, and no other release has a wheel for torch {wanted.torch}"
         return {PREBUILT: Unknown(why, _TABLES)}, None
@@ -195,8 +201,21 @@ class Prebuilt:
             for word in str(row["version"]).split()
         )
 
-    def _has_any(self, wanted: WheelRequest) -> bool:
-        """Return whether a release has a file for this torch and Python."""
+    def _is_given_up(self, last: str, version: str) -> bool:
+        """Return whether a release between the two has no file for what the older one had one for.
+
+        A torch that releases no longer have files for is not taken up again.
+        """
+        low, high = parse_version(last), parse_version(version)
+        listed = (
+            parse_version(word)
+            for row in self._matrix.tables[OFFICIAL_TABLE].rows
+            for word in str(row["version"]).split()
+        )
+        return low is not None and high is not None and any(e and low < e < high for e in listed)
+
+    def _newest_with(self, wanted: WheelRequest) -> str:
+        """Return the newest release that has a file for this torch and Python, "" for none."""
         keys: dict[str, Fact] = {
             "torch": Known(wanted.torch, "asked"),
             "cuda": Known(wanted.cuda.partition(".")[0], "asked"),
@@ -204,7 +223,8 @@ class Prebuilt:
             "python": Known(wanted.python, "asked"),
             "platform": Known(wanted.platform, "asked"),
         }
-        return isinstance(self._matrix.find("flash-attn-for-torch", keys).cell("version"), Known)
+        found = self._matrix.find("flash-attn-for-torch", keys).cell("version")
+        return str(found.value) if isinstance(found, Known) else ""
 
 
 def _label(file: WheelFile) -> dict[str, Fact]:

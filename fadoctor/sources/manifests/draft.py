@@ -22,6 +22,7 @@ class Draft:
         self.source, self.kind = source, kind
         self.requirements: list[Requirement] = []
         self.constraints: list[Requirement] = []
+        self.aside: list[Requirement] = []
         self.indexes: list[Setting] = []
         self.python: Setting | None = None
         self.image: Setting | None = None
@@ -62,6 +63,7 @@ class Draft:
             kind=self.kind,
             requirements=tuple(self.requirements),
             constraints=tuple(self.constraints),
+            aside=tuple(self.aside),
             is_complete=self.is_complete,
             indexes=tuple(self.indexes),
             python=self.python,

@@ -59,6 +59,15 @@ def speaks_of_unasked(note: str) -> bool:
     return UNASKED in note
 
 
+REPLACES = ": an installer replaces "
+"""In the note on what the packages of a command put in the place of what is there."""
+
+
+def speaks_of_moved_torch(note: str) -> bool:
+    """Return whether a note says that a package takes the torch away that is there before it."""
+    return f"{REPLACES}torch=" in note
+
+
 _UNFOLLOWED = (" not followed: ", " is not read", "the contents of ", ": there is no ",
                " was not fetched", ", so not followed")  # fmt: skip
 
@@ -123,6 +132,8 @@ class Manifest(msgspec.Struct, frozen=True):
     requirements: tuple[Requirement, ...] = ()
     constraints: tuple[Requirement, ...] = ()
     """Bounds for what something else asks for; they ask for nothing themselves."""
+    aside: tuple[Requirement, ...] = ()
+    """What its extras and groups ask for that were not chosen: the tool may hold all together."""
     is_complete: bool = False
     """Whether it names every package there will be: a lock does, a list of wishes does not."""
     indexes: tuple[Setting, ...] = ()

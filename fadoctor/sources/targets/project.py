@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,14 @@ def project_tool(target: Target) -> str:
 def project_folder(target: Target) -> Path:
     """Return the folder that an environment such as ``.venv`` lies in."""
     return Path(target.roots.get("prefix", "")).parent
+
+
+def is_on_path(program: str, target: Target) -> bool:
+    """Return whether a program that is called by its name alone is that of an environment."""
+    found = shutil.which(program)
+    return bool(found and target.python) and (
+        Path(str(found)).parent == Path(str(target.python)).parent
+    )
 
 
 def must_stay(environment: Environment) -> bool:

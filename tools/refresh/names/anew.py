@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tools.refresh.errors import FetchError
-from tools.refresh.names.packages import PACKAGES, Package, class_files
+from tools.refresh.names.packages import EXPORTS, PACKAGES, Package, class_files
 from tools.refresh.names.survey import Survey
 from tools.refresh.names.tables import (
     NAMES,
@@ -90,6 +90,8 @@ def survey_of(index: Index, transport: Transport) -> Survey:
             survey.add_asker(package, index, transport)
     survey.add_imports(index, transport)
     for package in PACKAGES:
+        if package.distribution in EXPORTS:
+            survey.add_exports(package, index, transport)
         if package.gives:
             sys.stderr.write(f"what {package.distribution} gives\n")
             survey.add_giver(package, survey.wanted(package), index, transport)

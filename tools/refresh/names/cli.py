@@ -20,6 +20,7 @@ from tools.refresh.names.tables import (
     put_asked,
     put_bounds,
     put_classes,
+    put_exports,
     put_given,
     put_missing,
     put_read,
@@ -54,9 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, default=_cache_folder(), metavar="DIR", help="the folder")
     add("--index-url", action="append", metavar="URL", help="instead of what pip is configured for")
     add("--bounds-only", action="store_true", help="write only name-bounds, by the names at hand")
-    add("--package", action="append", default=[], metavar="NAME", help="of name-bounds, only this")
+    add(
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="of name-bounds or exports, only this",
+    )
     add("--attributes-only", action="store_true", help="write only those of classes")
     add("--given-only", action="store_true", help="write only who has the names that are listed")
+    add("--exports-only", action="store_true", help="add only names at the top of packages")
     add("--tables", type=Path, default=TABLES, metavar="DIR", help="where the tables are")
     return parser
 
@@ -66,7 +74,7 @@ def _made(
 ) -> list[str]:
     """Make the tables that are asked for; return what was not read."""
     survey = Survey()
-    if not (options.bounds_only or options.given_only):
+    if not (options.bounds_only or options.given_only or options.exports_only):
         put_classes(tables, survey, index, transport)
         put_read(tables, survey, "attributes")
     if options.attributes_only:
@@ -75,6 +83,10 @@ def _made(
         survey = _given_again(tables, index, transport)
         put_given(tables, survey)
         put_read(tables, survey, "last")
+        return survey.unread
+    if options.exports_only:
+        survey = Survey()
+        put_exports(tables, survey, index, transport, options.package)
         return survey.unread
     unread = survey.unread
     survey = Survey()

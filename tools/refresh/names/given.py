@@ -110,6 +110,19 @@ class Giver:
             return True
         return self._has(path, asked.name, 0)
 
+    def exported(self, module: str) -> set[str]:
+        """Return the public names that a package has at its top, as far as its files say them.
+
+        What star imports bring is left out, and what code decides.
+        """
+        path = self.path_of(module)
+        if path is None:
+            return set()
+        self._read([path])
+        own = self._known[self._sources.digests[path]]
+        found = own.names | own.strings | (self._gathered(module) if own.gathers else set())
+        return {name for name in found if not name.startswith("_")}
+
     def prepare(self, modules: Iterable[str]) -> None:
         """Fetch the files of modules in few requests."""
         paths = [path for module in modules if (path := self.path_of(module))]

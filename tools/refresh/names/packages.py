@@ -63,6 +63,9 @@ PACKAGES = (
     Package("timm", "timm", "0.4.12", asks=False),
 )
 
+EXPORTS = ("transformers", "diffusers", "peft", "trl", "accelerate")
+"""Distributions whose names at the top are all read: programs and examples ask them for these."""
+
 
 def class_files() -> dict[str, list[str]]:
     """Return distribution -> where the classes lie whose attributes are read, as patterns."""

@@ -51,6 +51,8 @@ class Survey:
     unread: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     """Those of them that another run may read: the index or the network did not answer."""
+    exports: dict[str, set[Asked]] = field(default_factory=dict)
+    """Names at the top that came or went, by distribution."""
     loads: frozenset[Asked] = frozenset()
     """What imports of packages ask for, those of older releases, too."""
     _loaders: dict[str, Loader] = field(default_factory=dict)
@@ -77,7 +79,25 @@ class Survey:
             for asked in (*both[0], *both[1])
         } | self.loads
         mine = {asked for asked in found if asked.module.partition(".")[0] == package.module}
-        return sorted(mine | remote(package))
+        return sorted(mine | remote(package) | self.exports.get(package.distribution, set()))
+
+    def add_exports(self, package: Package, index: Index, transport: Transport) -> None:
+        """Read the names at the top of a package that some of its releases have and others lack."""
+        known: dict[str, Module] = {}
+        lists: dict[str, set[str]] = {}
+
+        def look(version: Version) -> set[str] | None:
+            sources = self._sources(package, version, index, transport)
+            if sources is None:
+                return None
+            giver = Giver(sources, known, lists)
+            what = f"{package.distribution} {version}"
+            return self._tried(what, lambda: giver.exported(package.module))
+
+        seen = list(follow(self.count(package, index), look).values())
+        common = seen[0].intersection(*seen[1:]) if seen else set()
+        every = set().union(*seen) - common
+        self.exports[package.distribution] = {Asked(package.module, name) for name in every}
 
     def add_giver(
         self, package: Package, wanted: Sequence[Asked], index: Index, transport: Transport

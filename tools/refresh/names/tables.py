@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from tools.refresh.names.arguments import is_told
 from tools.refresh.names.bounds import STARTS, given_of
-from tools.refresh.names.packages import PACKAGES, Package, argument_files, class_files
+from tools.refresh.names.packages import EXPORTS, PACKAGES, Package, argument_files, class_files
 from tools.refresh.names.rows import MODULE, asked_rows, given_rows, unsteady
 from tools.refresh.names.told import NO_OTHERS, Others
 
@@ -163,6 +163,35 @@ def put_missing(
         wanted = sorted(each for each in own if (each.module, each.name or MODULE) not in listed)
         if package.gives and wanted:
             survey.add_giver(package, wanted, index, transport)
+    _put_behind(tables, survey)
+    _put_newly_read(tables, survey)
+
+
+def put_exports(
+    tables: Tables,
+    survey: Survey,
+    index: Index,
+    transport: Transport,
+    only: Collection[str] = (),
+) -> None:
+    """Put, behind the names at hand, those at the top of packages that came or went."""
+    listed = {
+        (str(row["module"]), name)
+        for row in tables.rows("names-given")
+        for name in str(row["name"]).split()
+    }
+    for package in PACKAGES:
+        if package.distribution not in (only or EXPORTS):
+            continue
+        survey.add_exports(package, index, transport)
+        own = survey.exports[package.distribution]
+        wanted = sorted(each for each in own if tuple(each) not in listed)
+        survey.add_giver(package, wanted, index, transport)
+    _put_behind(tables, survey)
+
+
+def _put_behind(tables: Tables, survey: Survey) -> None:
+    """Put what packages give behind the rows of names-given."""
     head, mark, rows = tables.texts["names-given"].partition(_ROWS)
     new = (
         row
@@ -170,7 +199,6 @@ def put_missing(
         for row in given_rows(name, seen, survey.versions[name])
     )
     tables.texts["names-given"] = f"{head}{mark}{rows}{''.join(new)}"
-    _put_newly_read(tables, survey)
 
 
 def _put_newly_read(tables: Tables, survey: Survey) -> None:

@@ -260,7 +260,9 @@ def _others(problem: Problem, package: str, environment: Environment) -> list[Ch
             found = list(candidates.flash_attn_3(environment))
         case _:
             every = partial(candidates.listed.every, package)
-            fitting = candidates.releases(package, environment)
+            # their files for ARM are for servers, as those of torch are
+            is_for_servers = package in packages.COMPILED_BESIDE and problem.is_left_to_jetpack
+            fitting = () if is_for_servers else candidates.releases(package, environment)
             found = problem.ruled_out.without(fitting, every)
     found += _of_the_hub(problem, package, environment) if package in problem.hub else ()
     there = is_there(environment, package)

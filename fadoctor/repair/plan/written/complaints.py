@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE
 from fadoctor.model.plan_words import DOUBT_NOTE
 from fadoctor.repair.plan.choices.released import is_there
+from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.finding import Finding
     from fadoctor.repair.plan.choices.choice import Choice
     from fadoctor.repair.plan.search.problem import Problem
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def undecided_complaints(before: Prognosis) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
@@ -54,13 +59,27 @@ _OF_EXTENSIONS = "torch-abi"
 """Area of the rules about compiled parts that do not fit torch."""
 
 
-def complaint_notes(complaints: Iterable[Finding]) -> Iterable[str]:
-    """Say that nothing proves of steps that they end what the text shows."""
+def complaint_notes(complaints: Iterable[Finding], changes: Iterable[Choice]) -> Iterable[str]:
+    """Say that nothing proves of steps that they end what the text shows, and what else helps."""
+    moved = {each.distribution for each in changes}
     for each in complaints:
-        yield (
-            f'the text shows "{each.title}", and no fact tells whether the steps end that: '
-            "`fadoctor check` names what else helps"
-        )
+        shown = f'the text shows "{each.title}", and no fact tells whether the steps end that: '
+        command = _installs(each, moved)
+        helps = f"`{command}` may be needed as well" if command else _ELSEWHERE
+        yield shown + helps
+
+
+_ELSEWHERE = "`fadoctor check` names what else helps"
+
+
+def _installs(complaint: Finding, moved: Collection[str]) -> str:
+    """Return the command of the first fix, where it installs what the steps leave as it is."""
+    steps = complaint.fixes[0].steps if complaint.fixes else ()
+    first = next((each for each in steps if each.kind is StepKind.INSTALL), None)
+    if first is None:
+        return ""
+    names = {normalise_name(found[0]) for each in first.items if (found := _NAME.match(each))}
+    return first.text if names and names.isdisjoint(moved) else ""
 
 
 def doubt_notes(findings: Iterable[Finding]) -> Iterable[str]:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _SEPARATORS = re.compile(r"[-_.]{1,9}")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 
+BEST_MATCH = ("--index-strategy", "unsafe-best-match")
+"""uv asks the first index that has a package, and no other, unless it is told to ask all."""
+
 INSTALLERS = ("auto", "pip", "uv", "conda")
 """Whose commands can be asked for."""
 
@@ -95,9 +98,7 @@ class Dialect(msgspec.Struct, frozen=True):
     def _index(self, index: str, *, mixed: bool) -> tuple[str, ...]:
         if not mixed:
             return ("--index-url", index)
-        # uv asks the first index that has a package, and no other, unless it is told to ask all
-        best = ("--index-strategy", "unsafe-best-match") if self.name == "uv" else ()
-        return ("--extra-index-url", index, *best)
+        return ("--extra-index-url", index, *(BEST_MATCH if self.name == "uv" else ()))
 
     def uninstall(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that removes distributions."""

@@ -15,6 +15,7 @@ from fadoctor.model.packages import (
     RELEASES,
     TORCH,
     TRANSFORMERS,
+    VLLM,
     package_of,
 )
 from fadoctor.model.plan import PlanOutcome
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 _TORCH = "torch.version"
 _RESOLVED = "packages.resolved"
+_VLLM_OF_JETSON = (
+    "vLLM's files for ARM are for servers; for a Jetson NVIDIA has images: "
+    "`docker pull ghcr.io/nvidia-ai-iot/vllm:latest-jetson-orin`, latest-jetson-thor for Thor"
+)
+"""As answered to who asks for it: github.com/dusty-nv/jetson-containers/issues/1555."""
 _SHOWN_PINS = 3
 """Most pins that a note names."""
 
@@ -106,6 +112,8 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
             "PyPI and pytorch.org have no known torch build for this Jetson: "
             "NVIDIA names the builds for each JetPack, to be installed by hand"
         )
+        if VLLM in problem.wishes.asked:
+            yield _VLLM_OF_JETSON
     elif proof.missed and problem.gpus and problem.is_beyond_tables:
         where = problem.platform
         yield f"the tables list no builds of torch with CUDA for {where}: none can be planned there"
@@ -166,9 +174,11 @@ def _compiled(problem: Problem, solution: Solution) -> Iterable[str]:
     here = fact_text(environment.fact(f"{FLASH_ATTN}.version"), "")
     if isinstance(found, Known) and found.value != here:
         name = PACKAGES[FLASH_ATTN][0]
+        is_file = environment.target.kind == "manifest"
+        way = f"ask for {name}=={found.value}" if is_file else f"`--want {name}` plans it"
         yield (
             f"{f'{name} {here}'.rstrip()} has no prebuilt wheel for this torch, so it is compiled; "
-            f"{found.value} has one: `--want {name}` plans it"
+            f"{found.value} has one: {way}"
         )
 
 

@@ -14,7 +14,6 @@ from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.chosen import PIP, UV_PIP
 from fadoctor.sources.manifests.commands.install_options import (
     ALONE,
-    BOUNDS,
     CHANNELS,
     ELSEWHERE,
     FILES,
@@ -22,6 +21,7 @@ from fadoctor.sources.manifests.commands.install_options import (
     MORE_INDEXES,
     UPGRADE,
     asks_one_index,
+    bounds_of,
     is_installer,
     of_module,
     sort_arguments,
@@ -258,7 +258,7 @@ class Installs:
                 self.stage.constraints += manifest.constraints
                 self.stage.indexes += manifest.indexes
                 self.stage.quote(manifest, self.text.place(word.at).line)
-        for word in given.values(BOUNDS):
+        for word in bounds_of(given, self.stage.variables, words, is_uv=is_uv):
             manifest = self.beside(word, requirements_txt.read)
             if manifest is not None:
                 self.stage.constraints += manifest.requirements

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.syntax.shell_filled_words import FilledWord
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 INDEX = ("-i", "--index-url", "--pypi-url", "--default-index")
 MORE_INDEXES = ("--extra-index-url", "--index")
@@ -100,6 +104,10 @@ def with_options(words: tuple[FilledWord, ...]) -> tuple[FilledWord, ...]:
     return tuple(found)
 
 
+_BOUNDS_OF = {True: "UV_CONSTRAINT", False: "PIP_CONSTRAINT"}
+"""Whether it is uv -> the variable that names its files of constraints, with blanks between."""
+
+
 class InstallArguments(msgspec.Struct, frozen=True):
     """The words after a command, sorted."""
 
@@ -111,6 +119,19 @@ class InstallArguments(msgspec.Struct, frozen=True):
     def values(self, names: tuple[str, ...]) -> list[FilledWord]:
         """Return the values of an option by all of its names, in order."""
         return [word for name, word in self.options if name in names]
+
+
+def bounds_of(
+    given: InstallArguments,
+    variables: Mapping[str, str | None],
+    words: Sequence[FilledWord],
+    *,
+    is_uv: bool,
+) -> list[FilledWord]:
+    """Return the files of constraints that a command heeds: its options', and its variable's."""
+    said = (variables.get(_BOUNDS_OF[is_uv]) or "").split() if words else ()
+    own = given.values(BOUNDS)
+    return [*own, *(FilledWord(each, words[0].at) for each in said)]
 
 
 def asks_one_index(given: InstallArguments, text: str, *, is_uv: bool) -> bool:

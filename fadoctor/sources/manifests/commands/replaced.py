@@ -19,7 +19,7 @@ from fadoctor.model.packages import (
     package_of,
 )
 from fadoctor.sources.manifests.installed.combine import exact_version
-from fadoctor.sources.manifests.planned import Requirement
+from fadoctor.sources.manifests.planned import REPLACES, Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -95,9 +95,7 @@ def carry_out(stage: Stage, move: Move, index: str) -> None:
         stage.packages.pop(old.name, None)
     shown = f"{asker.name}{asker.specifier}"
     wanted = f"requires {old.name}{move.needs}" if move.needs else f"takes another {old.name}"
-    stage.note(
-        asker.place.line, f"{shown} {wanted}: an installer replaces {old.name}{old.specifier}"
-    )
+    stage.note(asker.place.line, f"{shown} {wanted}{REPLACES}{old.name}{old.specifier}")
     if old.name == TORCH and not is_meant:
         outdate(stage, old)
 

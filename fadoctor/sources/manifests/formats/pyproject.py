@@ -117,6 +117,7 @@ def _extras(draft: Draft, tree: ManifestTree) -> None:
         todo += [(wish, marker) for name in fresh for wish in by_name.get(name, ())]
     for name, node in tree.table(tree.root, "project", "optional-dependencies").items():
         if normalise_name(name) not in taken:
+            draft.aside += extras[name]
             asked = [each.name for each in extras[name]]
             only_named(draft, node.line, f"the extra {name}", asked)
 
@@ -130,6 +131,7 @@ def _groups(draft: Draft, tree: ManifestTree) -> None:
         if draft.takes_group(name) or name in default:
             draft.requirements += asked
         else:
+            draft.aside += asked
             only_named(draft, node.line, f"the group {name}", [each.name for each in asked])
 
 

@@ -104,8 +104,9 @@ def combine(manifests: Iterable[Manifest], markers: Markers) -> Combined:
     for manifest in manifests:
         for requirement, holds in _on_target(manifest, markers):
             asked.setdefault(requirement.name, []).append((requirement, manifest, holds))
-    bounds = _bounds(manifests, markers)
-    packages = {name: _joined(name, found, bounds.get(name, "")) for name, found in asked.items()}
+    bounding = _bounding(manifests, markers)
+    bounds = {name: ",".join(_texts(each)) for name, each in bounding.items()}
+    packages = {name: _joined(name, found, bounding.get(name, [])) for name, found in asked.items()}
     at_once = _at_once(manifests, asked, bounds)
     listed = {name for name, found in asked.items() if any(m.is_complete for _, m, _ in found)}
     pythons = [manifest.python for manifest in manifests if manifest.python]
@@ -125,7 +126,7 @@ def combine(manifests: Iterable[Manifest], markers: Markers) -> Combined:
         {
             name: text
             for name in sorted(at_once & asked.keys())
-            if (text := _contradiction(_sure(asked[name]), bounds.get(name, "")))
+            if (text := _contradiction(_sure(asked[name]), bounding.get(name, [])))
         },
     )
 
@@ -183,30 +184,40 @@ def _on_target(manifest: Manifest, markers: Markers) -> Iterable[tuple[Requireme
     return reached(held, manifest.roots, markers) if manifest.roots else held
 
 
-def _bounds(manifests: Iterable[Manifest], markers: Markers) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+def _bounding(manifests: Iterable[Manifest], markers: Markers) -> dict[str, list[Requirement]]:
+    """Return the constraints that hold, by the name of what they bound."""
+    found: dict[str, list[Requirement]] = {}
     for manifest in manifests:
         for bound in manifest.constraints:
             if bound.specifier and markers.hold(bound.marker):
-                found.setdefault(bound.name, []).append(bound.specifier)
-    return {name: ",".join(dict.fromkeys(texts)) for name, texts in found.items()}
+                found.setdefault(bound.name, []).append(bound)
+    return found
 
 
-def _joined(name: str, found: list[Asked], bound: str) -> Planned:
-    """Return one package of all that ask for it; a lock goes before wishes."""
+def _texts(asked: Iterable[Requirement]) -> dict[str, None]:
+    """Return what some ask for, each once, in order."""
+    return dict.fromkeys(each.specifier for each in asked if each.specifier)
+
+
+def _joined(name: str, found: list[Asked], bounding: list[Requirement]) -> Planned:
+    """Return one package of all that ask for it; a lock goes before wishes.
+
+    The constraint that decides on its release stands before those who ask for any.
+    """
     ordered = sorted(found, key=lambda each: not each[1].is_complete)
-    ordered = _on_top(ordered, bound)
+    ordered = _on_top(ordered, bounding)
     sure = _sure(ordered)
     first, manifest, _ = next((each for each in ordered if each[2]), ordered[0])
-    texts = [each.specifier for each in sure if each.specifier]
-    texts += [bound] if bound else []
-    version = next(filter(None, map(exact_version, texts)), "")
-    open_ = _contradiction(sure, bound) or _doubt(ordered)
+    texts = _texts([*sure, *bounding])
+    exact = [each for each in (*sure, *bounding) if exact_version(each.specifier)]
+    version = exact_version(exact[0].specifier) if exact else ""
+    open_ = _contradiction(sure, bounding) or _doubt(ordered)
+    deciding = exact[:1] if exact[:1] and exact[0] in bounding else []
     return Planned(
         name,
-        tuple(dict.fromkeys(requirement.place for requirement, _, _ in ordered)),
+        tuple(dict.fromkeys(each.place for each in (*deciding, *(r for r, _, _ in ordered)))),
         "" if open_ else version,
-        "" if version else ",".join(dict.fromkeys(texts)),
+        "" if version else ",".join(texts),
         next((each.url for each in sure if each.url), ""),
         next((each.index for each in sure if each.index), ""),
         is_only_index=bool(sure) and all(each.is_only_index for each in sure),
@@ -225,11 +236,11 @@ def _joined(name: str, found: list[Asked], bound: str) -> Planned:
     )
 
 
-def _on_top(found: list[Asked], bound: str) -> list[Asked]:
+def _on_top(found: list[Asked], bounding: list[Requirement]) -> list[Asked]:
     """Return who decides: pip, which replaces what conda brought and does not suit it."""
     by_pip = [each for each in found if each[0].manager != "conda"]
     is_both = 0 < len(by_pip) < len(found) and all(m.kind == CONDA_FIRST for _, m, _ in found)
-    return by_pip if is_both and _contradiction(_sure(found), bound) else found
+    return by_pip if is_both and _contradiction(_sure(found), bounding) else found
 
 
 def _lists_needs(manifest: Manifest) -> bool:
@@ -237,24 +248,23 @@ def _lists_needs(manifest: Manifest) -> bool:
     return manifest.is_complete and any(each.requires for each in manifest.requirements)
 
 
-def _contradiction(sure: list[Requirement], bound: str) -> str:
+def _contradiction(sure: list[Requirement], bounding: list[Requirement]) -> str:
     """Return which two of what is asked cannot both be, "" where all can be."""
-    texts = [each.specifier for each in sure] + [bound]
-    version = next(filter(None, map(exact_version, texts)), "")
-    for each in sure:
-        if version and not _admits(each.specifier, version):
-            first = next((one for one in sure if exact_version(one.specifier) == version), None)
-            at = f"{first.place} says =={version}" if first else f"a constraint says =={version}"
-            return f"{at}, {each.place} says {each.specifier}"
-    if version and not _admits(bound, version):
-        return f"it is asked for in {version}, and a constraint says {bound}"
-    return "" if version else _empty_range(sure, bound)
+    said = [*sure, *bounding]
+    first = next((each for each in said if exact_version(each.specifier)), None)
+    if first is None:
+        return _empty_range(sure, bounding)
+    version = exact_version(first.specifier)
+    for each in said:
+        if not _admits(each.specifier, version):
+            return f"{first.place} says =={version}, {each.place} says {each.specifier}"
+    return ""
 
 
-def _empty_range(sure: list[Requirement], bound: str) -> str:
+def _empty_range(sure: list[Requirement], bounding: list[Requirement]) -> str:
     """Return which two ranges have no version in common, "" where none are so far apart."""
-    said = [(str(each.place), each.specifier) for each in sure[:_COMPARED]]
-    said += [("a constraint", bound)] if bound else []
+    asked = (*sure[:_COMPARED], *bounding[:_COMPARED])
+    said = [(str(each.place), each.specifier) for each in asked]
     for index, (where, text) in enumerate(said):
         if is_impossible((text,)):
             return f"{where} says {text}"

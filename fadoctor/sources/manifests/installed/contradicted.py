@@ -15,6 +15,7 @@ from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMade
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
+from fadoctor.sources.manifests.installed.from_main import main_for_another_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,6 +56,7 @@ def contradicted_facts(
         **_without_file(combined, facts, matrix),
         **_ranges_for_another_python(combined, facts, matrix),
         **_for_another_python(combined, facts, matrix),
+        **main_for_another_python(combined, facts, matrix),
         **_not_to_be_had(combined, facts, matrix),
         **combined.contradicted,
     }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from fadoctor.repair.apply.changes import find_changes
+from fadoctor.repair.apply.ownership import installed
 from fadoctor.repair.apply.snapshot import take
 from fadoctor.repair.apply.store import Store
+from fadoctor.repair.apply.strangers import strangers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,3 +46,27 @@ def test_only_what_is_in_a_list_is_of_a_step_that_came_to_its_end(tmp_path: Path
     assert [one.version for one in ended.installed["other"]] == ["1"]  # so it is left to others
     killed = find_changes(store, 0, ("wanted",))
     assert f"{SITE}/half/part.py" in killed.by_path()  # perhaps of the step itself
+
+
+def test_what_a_shared_package_requires_is_of_the_step(tmp_path: Path) -> None:
+    """Regression: it was left behind, for nothing in the environment itself asks for it."""
+    base, store = tmp_path.resolve() / "base", Store(tmp_path.resolve() / "venv")
+    add(base, "hub", "1")
+    (base / SITE / "hub-1.dist-info" / "METADATA").write_text(
+        "Name: hub\nVersion: 1\nRequires-Dist: xet>=1; platform_machine == 'x86_64'\n"
+    )
+    add(store.prefix, "old", "1")
+    for shared, left in (("true", set()), ("false", {"xet"})):
+        (store.prefix / "pyvenv.cfg").write_text(
+            f"home = {base / 'bin'}\ninclude-system-site-packages = {shared}\n"
+        )
+        was = installed(store.prefix)
+        add(store.prefix, "tokens", shared)
+        info = store.prefix / SITE / f"tokens-{shared}.dist-info"
+        (info / "METADATA").write_text("Name: tokens\nVersion: 1\nRequires-Dist: hub\n")
+        add(store.prefix, "xet", shared)
+        now = installed(store.prefix)
+        assert strangers(store, was, now, ("tokens",), whole=True) == left
+        for name in ("tokens", "xet"):
+            shutil.rmtree(store.prefix / SITE / name)
+            shutil.rmtree(store.prefix / SITE / f"{name}-{shared}.dist-info")

@@ -9,12 +9,14 @@ import pytest
 
 from fadoctor import api
 from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.environment import Environment, Target
 from fadoctor.model.finding import Severity
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.resolution import resolver_worlds
 from fadoctor.repair.resolution.judge import foresee_planned, plan_base
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
+from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import plan, session
 from tests.unit.repair.plan.test_planner import changed
 from tests.unit.repair.resolution.test_judge import findings, judged, on
@@ -89,6 +91,27 @@ def test_a_range_that_is_ruled_out_is_an_error(
 )
 def test_what_some_release_may_meet_is_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
     assert not told(tmp_path, *lines)
+
+
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("3.9.18", "needs Python >=3.11.0, as "),
+        ("3.9", "4.57.6 is the last release for it"),
+        ("3.13", ""),
+        ("", ""),
+    ],
+)
+def test_a_main_branch_needs_the_python_of_its_newest_release(
+    tmp_path: Path, python: str, said: str
+) -> None:
+    file = tmp_path / "requirements.txt"
+    file.write_text("git+https://github.com/huggingface/transformers\n")
+    facts = {"python.version": fact_of(python)} if python else {}
+    machine = Environment("0", Target("environment", "here", "test"), facts)
+    found = planned_environment(machine, (read_manifest(str(file)),), session().matrix)
+    told = str(found.facts["packages.contradicted"])
+    assert (said in told) if said else "main branch" not in told
 
 
 def test_both_lines_are_shown_and_fix_says_the_same(tmp_path: Path) -> None:

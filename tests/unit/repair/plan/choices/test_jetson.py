@@ -74,6 +74,15 @@ def test_what_is_left_to_a_person_is_said() -> None:
     assert any("JetPack" in action.text for action in found.actions)
 
 
+def test_vllm_for_servers_is_none_for_a_jetson() -> None:
+    """It was planned beside NVIDIA's own torch, because its requirement of torch was met."""
+    own = {"torch__version": "2.8.0", "torch__build": "other", "torch__cuda": "12.6"}
+    there = {**own, "torch__requires": {}, **jetson("Orin", "8.7", "12.6")}
+    found = plan(golden("linux-a100-healthy", **there), want=("vllm",))
+    assert not any(change.distribution == "vllm" for change in found.changes)
+    assert any("vllm:latest-jetson-orin" in note for note in found.notes)
+
+
 def test_no_build_is_planned_for_a_jetson_whose_gpu_nobody_names() -> None:
     """A text shows the kernel of a Jetson and no GPU: builds for servers were let through."""
     environment = golden("linux-a100-healthy", **_CPU, **jetson("Orin", "8.7", "12.6"))
