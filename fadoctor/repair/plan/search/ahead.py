@@ -18,7 +18,7 @@ from fadoctor.repair.plan.choices.choice import Choice, keep
 from fadoctor.repair.plan.choices.released import accepts, is_there
 from fadoctor.repair.plan.search.shortfall import FAILS
 from fadoctor.repair.plan.search.strain import Strain
-from fadoctor.repair.plan.search.undecided import Beside, Undecided
+from fadoctor.repair.plan.search.unchosen import Beside, Unchosen
 from fadoctor.repair.plan.states.requirements import satisfies
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ class CostsAhead:
             if name in FRAMEWORKS and (name in problem.there or name in problem.wishes.asked)
         )
         self._needs: dict[tuple[str, str], tuple[_Need, ...]] = {}
-        self.undecided = Undecided(problem)
+        self.unchosen = Unchosen(problem)
         self.strain = Strain(problem)
 
     def of(self, bound: Cost, state: State, environment: Environment) -> Cost:
         """Return a bound of the cost of all that follows from a state, by one that is lower."""
-        beside = self.undecided.beside(state)
+        beside = self.unchosen.beside(state)
         errors, changed = beside.costs
         bound = _with(bound, errors, changed + len(self.strain.of(state)))
         if TORCH not in state:
@@ -87,7 +87,7 @@ class CostsAhead:
         if not (is_missed and self.must_meet and releases):
             kept = keep(name)
             quarrels = self.problem.quarrels.count({**state, name: kept}, environment, name)
-            more = self.undecided.more(beside, kept) if beside is not None else _NONE
+            more = self.unchosen.more(beside, kept) if beside is not None else _NONE
             missed = FAILS[0] if is_missed else 0
             if not (quarrels or missed or any(more)):
                 return bound, True
@@ -96,7 +96,7 @@ class CostsAhead:
         installed = fact_mapping(environment.fact("packages.installed"))
         best: tuple[int, int] | None = None
         for choice in releases:
-            more = self.undecided.more(beside, choice) if beside is not None else _NONE
+            more = self.unchosen.more(beside, choice) if beside is not None else _NONE
             broken = sum(
                 package in state and not satisfies(installed.get(needed, ""), specifier)
                 for needed, package, specifier in self._needs_of(choice)
@@ -116,13 +116,13 @@ class CostsAhead:
 
     def children(self, state: State, package: str) -> Callable[[Cost, Choice], Cost]:
         """Return what gives a bound of all that follows from one more choice for a package."""
-        beside = self.undecided.beside(state)
+        beside = self.unchosen.beside(state)
         errors, changed = beside.costs
         decided = {*state, package}
         refusing = self.strain.of(state).difference(decided)
 
         def of(cost: Cost, choice: Choice) -> Cost:
-            more = self.undecided.more(beside, choice)
+            more = self.unchosen.more(beside, choice)
             moving = refusing | self.strain.refusing(choice).difference(decided)
             return _with(cost, errors + more[0], changed + more[1] + len(moving))
 

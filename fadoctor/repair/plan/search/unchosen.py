@@ -106,7 +106,7 @@ class Beside:
         return found
 
 
-class Undecided:
+class Unchosen:
     """What one problem decides nothing about."""
 
     def __init__(self, problem: Problem) -> None:

@@ -10,7 +10,7 @@ import pytest
 from fadoctor.model.fact import fact_mapping
 from fadoctor.repair.plan.choices.choice import keep
 from fadoctor.repair.plan.search.solve import solve
-from fadoctor.repair.plan.search.undecided import Beside, Undecided
+from fadoctor.repair.plan.search.unchosen import Beside, Unchosen
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import golden, problem, with_package
 
@@ -32,12 +32,12 @@ def beside_torchao() -> Environment:
 def test_releases_that_cannot_have_what_they_require_are_told_before_they_are_tried() -> None:
     """Each of 250 releases was put to the rules, beside each release of the other framework."""
     asked = problem(beside_torchao(), want=("unsloth",))
-    undecided = Undecided(asked)
-    beside = undecided.beside({"sglang": keep("sglang")})
+    unchosen = Unchosen(asked)
+    beside = unchosen.beside({"sglang": keep("sglang")})
     newest = asked.session.candidates.listed.every("unsloth")[0]
-    errors, _ = undecided.more(beside, newest)
+    errors, _ = unchosen.more(beside, newest)
     assert errors == 1
-    assert undecided.more(undecided.beside({}), newest)[0] == 0
+    assert unchosen.more(unchosen.beside({}), newest)[0] == 0
 
 
 @pytest.mark.long
@@ -46,8 +46,8 @@ def test_a_search_that_counts_early_is_not_cut_off(
 ) -> None:
     asked = problem(beside_torchao(), want=("unsloth",))
     early = solve(asked)
-    monkeypatch.setattr(Undecided, "beside", lambda *_: Beside({}))
-    monkeypatch.setattr(Undecided, "more", lambda *_: (0, 0))
+    monkeypatch.setattr(Unchosen, "beside", lambda *_: Beside({}))
+    monkeypatch.setattr(Unchosen, "more", lambda *_: (0, 0))
     late = solve(problem(beside_torchao(), want=("unsloth",)))
     assert early.complete
     assert not late.complete
