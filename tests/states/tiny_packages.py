@@ -155,7 +155,8 @@ class Offer:
 
         A plan names the last release of such a range where it comes along.
         """
-        for row in self.matrix.tables["declared-requirements"].rows:
+        tables = ("declared-requirements", "framework-releases")
+        for row in (row for table in tables for row in self.matrix.tables[table].rows):
             for each in map(Requirement, cell_words(row.get("requires"))):
                 found = _VERSION.findall(str(each.specifier))
                 self._needed.setdefault(each.name, set()).update(found)
