@@ -50,6 +50,7 @@ class Offer:
         self._torch()
         self._tabled()
         self._helpers()
+        self._declared()
         self._others()
         self._sources()
 
@@ -148,6 +149,17 @@ class Offer:
                 self._known.add(name)
                 for dist, specifier in needs.items():
                     self._needed.setdefault(dist, set()).update(_VERSION.findall(specifier))
+
+    def _declared(self) -> None:
+        """Offer what releases declare to require of packages that no table has the releases of.
+
+        A plan names the last release of such a range where it comes along.
+        """
+        tables = ("declared-requirements", "framework-releases")
+        for row in (row for table in tables for row in self.matrix.tables[table].rows):
+            for each in map(Requirement, cell_words(row.get("requires"))):
+                found = _VERSION.findall(str(each.specifier))
+                self._needed.setdefault(each.name, set()).update(found)
 
     def _library(self, name: str, version: str) -> dict[str, str]:
         """Return the huggingface-hub that transformers requires, which has a table of its own."""

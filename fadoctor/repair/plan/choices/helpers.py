@@ -43,6 +43,7 @@ class Helpers:
         tables = ("helper-releases", "numpy-releases", FRAMEWORK_TABLE)
         self.rows = tuple(row for table in tables for row in matrix.tables[table].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
+        self._pythons: dict[tuple[str, str], list[tuple[str, Needs]]] = {}
         self._found: dict[object, tuple[Choice, ...]] = {}
         self._asked_by: dict[str, tuple[str, ...]] = {}
         self._declared: dict[str, list[Row]] = {}
@@ -66,10 +67,7 @@ class Helpers:
         wanted = tuple(sorted(set(filter(None, specifiers))))
         python = python_of(environment).rstrip("t")
         place = InstalledWhere(text_of(environment, "host.platform"), python)
-        if name not in self._asked_by:
-            mine = {other for _, _, needs in self._of(name) for other, _ in needs}
-            self._asked_by[name] = tuple(sorted(mine))
-        beside = tuple(map(there.get, self._asked_by[name]))
+        beside = tuple(map(there.get, self._beside(name)))
         asked = (name, python, place.platform, wanted, beside)
         if asked not in self._found:
             found = self._fitting(name, python, wanted, there)
@@ -77,18 +75,39 @@ class Helpers:
             self._found[asked] = tuple(c for c in found if has_file(name, c.version, place))
         return self._found[asked]
 
+    def own(self, name: str, version: str) -> Needs:
+        """Return what a release requires of others in certain versions, as its table has it."""
+        return next((needs for other, _, needs in self._of(name) if other == version), ())
+
+    def _beside(self, name: str) -> tuple[str, ...]:
+        """Return the distributions that some release of one requires in a certain version."""
+        if name not in self._asked_by:
+            mine = {other for _, _, needs in self._of(name) for other, _ in needs}
+            self._asked_by[name] = tuple(sorted(mine))
+        return self._asked_by[name]
+
     def _fitting(
         self, name: str, python: str, wanted: tuple[str, ...], there: Mapping[str, str]
     ) -> Iterator[Choice]:
-        for version, pythons, needs in self._of(name):
+        for version, needs in self._for_python(name, python):
             fits = all(accepts(each, version) for each in wanted)
-            fits = fits and (not pythons or is_in_specifier(python, known(pythons)))
             if fits and all(accepts(each, there.get(other, "")) for other, each in needs):
                 asked = f"{name}=={version}"
                 if asked not in self._offers:
                     self._offers[asked] = offer(asked)
                 if (choice := self._offers[asked]) is not None:
                     yield choice
+
+    def _for_python(self, name: str, python: str) -> list[tuple[str, Needs]]:
+        """Return the releases for a Python, newest first, and what each requires."""
+        asked = (name, python)
+        if asked not in self._pythons:
+            self._pythons[asked] = [
+                (version, needs)
+                for version, pythons, needs in self._of(name)
+                if not pythons or is_in_specifier(python, known(pythons))
+            ]
+        return self._pythons[asked]
 
     def is_elsewhere(self, choice: Choice, environment: Environment) -> bool:
         """Return whether an exact release that is known is for other Pythons or platforms alone."""

@@ -28,8 +28,14 @@ class PairBounds:
 
         Pairs that a rule of their own judges are left to it: more than versions decides.
         """
+        return all(
+            accepts(fits, there.get(other, "")) for other, fits in self.of(distribution, version)
+        )
+
+    def of(self, distribution: str, version: str) -> tuple[tuple[str, str], ...]:
+        """Return what a release goes with: distribution and range."""
         if distribution not in self.packages or not version:
-            return True
+            return ()
         asked = (distribution, version)
         if asked not in self._found:
             keys = {"package": Known(distribution, "asked"), "version": Known(version, "asked")}
@@ -38,4 +44,4 @@ class PairBounds:
                 for row in self.matrix.find(TABLE, keys).rows
                 if not row.get("rule") and isinstance(row.get("fits"), str)
             )
-        return all(accepts(fits, there.get(other, "")) for other, fits in self._found[asked])
+        return self._found[asked]

@@ -48,6 +48,7 @@ def released(package: str, version: str, **more: object) -> dict[str, Fact]:
     return {**by_label(package), **python, **common(package, version, **more)}
 
 
+@lru_cache(maxsize=65_536)
 def accepts(specifier: str, version: str) -> bool:
     """Return whether a specifier takes a version; what is not known is no hindrance."""
     allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)

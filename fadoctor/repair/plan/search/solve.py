@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain, takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.model.fact import fact_mapping
 from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import FRAMEWORKS, TORCH, package_of
+from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.search.ahead import CostsAhead
@@ -21,7 +22,6 @@ from fadoctor.repair.plan.search.shortfall import (
     failures,
 )
 from fadoctor.repair.plan.search.solution import Solution
-from fadoctor.repair.plan.search.strain import Strain
 from fadoctor.repair.plan.states.follow_ups import aftermath
 from fadoctor.repair.plan.states.requirements import satisfies
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
@@ -100,7 +100,6 @@ class _Search:
         for backend in telling if any_will_do else Backend:
             self.backends[self._backend_depth(backend)].append(backend)
         self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
-        self.strain = Strain(problem)
         self.best: Solution | None = None
         self.nodes = 0
         self.is_greedy = False
@@ -238,21 +237,15 @@ class _Search:
             choices = choices[: 1 + (choices[0].kind is ChoiceKind.KEEP)]
         first, *others = choices
         children = [*self._children(node, package, [first])]
-        if children and self._promise(children[0]).is_no_worse_than(self._promise(node)):
+        if children and children[0].ahead.is_no_worse_than(node.ahead):
             self._descend(children.pop())
         affordable = takewhile(lambda _: self.nodes < self.limit, others)
         promising = self._children(node, package, affordable)
         if not self.any_will_do:
-            promising = iter(sorted((*children, *promising), key=self._promise))
+            promising = iter(sorted((*children, *promising), key=attrgetter("ahead")))
             children = []
         for child in chain(children, promising):
             self._descend(child)
-
-    def _promise(self, node: PartialState) -> Cost:
-        """Return what a state is likely to cost: what refuses its choices has to follow."""
-        _, others = self.strain.of(node.state)
-        ahead = node.ahead
-        return msgspec.structs.replace(ahead, changed=ahead.changed + others) if others else ahead
 
     def _domain(self, package: str, node: PartialState) -> list[Choice]:
         if package not in self.relevant:
@@ -263,13 +256,17 @@ class _Search:
         self, node: PartialState, package: str, choices: Iterable[Choice]
     ) -> Iterator[PartialState]:
         """Yield the states after one more choice that may come to win."""
-        known = node.bound if package in FRAMEWORKS else node.ahead
+        is_told = self.ahead.is_told_of(package, node.state)
+        known = node.bound if is_told else node.ahead
+        following = self.ahead.children(node.state, package)
         for choice in choices:
             if not self._can_win(self.costs.at_least(known, choice)):
                 continue
             least = self.costs.at_least(node.bound, choice)
-            self.nodes += self.step
             state = {**node.state, package: choice}
+            if not self._can_win(following(least, choice)):
+                continue
+            self.nodes += self.step
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)

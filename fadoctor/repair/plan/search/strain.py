@@ -1,4 +1,4 @@
-"""How many packages would have to follow what is decided: the search tries the fewest first."""
+"""How many packages have to follow what is decided: each of them moves, goes, or is broken."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ class Strain:
         """Read what is installed, and what it requires."""
         there = fact_mapping(problem.environment.fact("packages.installed"))
         self._here = {package_of(name, name): version for name, version in there.items()}
+        among = {*problem.packages}
         self._askers: dict[str, list[tuple[str, str]]] = {}
         for name, needs in requirements_of(problem.environment, problem.others).items():
             if not there.get(name):
                 continue
             for needed, specifier in needs.items():
-                if specifier and (package := package_of(needed, needed)) in problem.packages:
-                    asker = (package_of(name, name), specifier)
-                    self._askers.setdefault(package, []).append(asker)
+                package, asking = package_of(needed, needed), package_of(name, name)
+                is_known = asking in FRAMEWORKS or (name, needed) in problem.broken_before
+                if specifier and {package, asking} <= among and not is_known:
+                    self._askers.setdefault(package, []).append((asking, specifier))
         self._refusing: dict[tuple[str, str], frozenset[str]] = {}
 
-    def of(self, state: State) -> tuple[int, int]:
-        """Return how many packages, as they are, refuse a version of a state: frameworks, others.
+    def of(self, state: State) -> frozenset[str]:
+        """Return the packages that refuse, as they are, a version of a state.
 
-        Those that are decided are left out: what they cost is known.
+        Those that are decided are left out: what they cost is known. Frameworks are looked at
+        themselves, and what was refused before may stay so.
         """
         chosen = (state[name] for name in self._askers if name in state)
-        refusing = frozenset().union(*map(self._refusing_of, chosen)).difference(state)
-        if not refusing:
-            return 0, 0
-        frameworks = sum(name in FRAMEWORKS for name in refusing)
-        return frameworks, len(refusing) - frameworks
+        return frozenset().union(*map(self.refusing, chosen)).difference(state)
 
-    def _refusing_of(self, choice: Choice) -> frozenset[str]:
+    def refusing(self, choice: Choice) -> frozenset[str]:
+        """Return the packages that refuse, as they are, what is chosen of another."""
         version = choice.version if choice.is_change else self._here.get(choice.package, "")
         asked = (choice.package, version)
         if asked not in self._refusing:

@@ -27,14 +27,19 @@ def of_framework(requires: dict[str, str], **own: str) -> Environment:
     return msgspec.structs.replace(found, facts=facts)
 
 
-def test_a_torch_that_a_framework_refuses_strains_it_until_the_framework_is_decided() -> None:
-    """What a decided package costs is known already."""
-    of_another = problem(of_framework({"torch": "==2.4.0"}))
-    strain = Strain(of_another)
-    assert strain.of({"torch": keep("torch")}) == (1, 0)
-    assert strain.of({"torch": keep("torch"), "vllm": keep("vllm")}) == (0, 0)
-    fitting = problem(of_framework({"torch": ">=2.0"}))
-    assert Strain(fitting).of({"torch": keep("torch")}) == (0, 0)
+def test_what_refuses_a_torch_has_to_follow_until_it_is_decided() -> None:
+    """What a decided package costs is known already; frameworks are looked at themselves."""
+    here = golden("linux-a100-healthy")
+    before = problem(here)
+    comes = next(c for c in before.domain("torch", here) if c.version.startswith("2.7"))
+    fitting = with_package(golden("linux-a100-healthy"), "xformers", "0.0.29", {"torch": ">=2.0"})
+    assert Strain(problem(fitting)).of({"torch": comes}) == frozenset()
+    refusing = with_package(fitting, "xformers", "0.0.29", {"torch": "!=2.7.*"})
+    strain = Strain(problem(refusing))
+    assert strain.of({"torch": comes}) == {"xformers"}
+    assert strain.of({"torch": comes, "xformers": keep("xformers")}) == frozenset()
+    of_framework_alone = Strain(problem(of_framework({"torch": "!=2.7.*"})))
+    assert of_framework_alone.of({"torch": comes}) == frozenset()
 
 
 def test_a_library_that_only_the_torch_that_goes_requires_is_not_chosen_about() -> None:
