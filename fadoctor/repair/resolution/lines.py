@@ -168,8 +168,7 @@ def _lines_of(
         dict.fromkeys(naming_index(edits, _wanted(plan), partial(_names, files, texts))),
         partial(_follows, environment, rewritten),
     )
-    moved = {name for name, _, _ in _wanted(plan)}
-    held = over.held(environment, texts, moved, plan.proof.errors)
+    held = over.held(environment, texts, {n for n, _, _ in _wanted(plan)}, plan.proof.errors)
     diffs = (Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites)
     return Lines((*diffs, *edits), tuple(rewrites), tuple(notes), held)
 
