@@ -217,8 +217,10 @@ def _may_name(text: str) -> bool:
 
 def _is_of_amd(found: re.Match[str]) -> bool:
     """Return whether only AMD calls a GPU so: a Radeon 610M is no GeForce 610M."""
-    is_branded = found.re is GPU_NAME and (found["brand"] or "").startswith(_BRANDS_OF_AMD)
-    return is_branded or found.re in _RADEONS
+    is_branded = found.re.pattern == GPU_NAME.pattern and (found["brand"] or "").startswith(
+        _BRANDS_OF_AMD
+    )
+    return is_branded or any(found.re.pattern == each.pattern for each in _RADEONS)
 
 
 def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
