@@ -50,8 +50,11 @@ class LatePattern:
     def _made(self) -> re.Pattern[str]:
         """Compile it: from now on the methods are those of the compiled pattern."""
         made = re.compile(self.pattern, self._flags)
-        self.__dict__.update({name: getattr(made, name) for name in _METHODS})
         self.__dict__["_made"] = lambda: made
+        if not (self._musts or self._choices):
+            self.__dict__.update({name: getattr(made, name) for name in _METHODS})
+        if self.pattern.startswith((r"\A", "(?i)\\A")) and len(alternatives(self.pattern)) == 1:
+            self.__dict__["search"] = made.match
         return made
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ class _Group:
         self.run = ""
         """Letters that stand side by side."""
         self.ended: list[Choice] = []
-        """Choices of the group that has just ended: what follows may say that it can be left out."""
+        """Choices of the group that has just ended: what follows may make it optional."""
 
     def flush(self) -> None:
         """Take the letters that stand side by side as a word."""
@@ -93,33 +93,8 @@ def sought_words(pattern: str, *, folded: bool) -> tuple[Choice, ...]:
     """
     groups = [_Group("(")]
     for piece in _PIECES.finditer(pattern):
-        kind, text, here = piece.lastindex, piece[0], groups[-1]
-        if kind == _RUN:
-            if here.ended:
-                here.flush()
-            here.run += text
-        elif kind == _ESCAPED:
-            if text[1] in _UNREAD:
-                return ()
-            _escaped(here, text[1:])
-        elif kind == _REPEATED:
-            _repeat(here, text)
-        elif kind == _OPENED:
-            if not _OPENING.fullmatch(text):
-                if _SETTING.fullmatch(text):
-                    continue
-                return ()
-            if text not in _NOWHERE:
-                here.flush()
-            groups.append(_Group(text))
-        elif text == "|":
-            here.part()
-        elif text == ")":
-            if len(groups) == 1:
-                return ()
-            _close(groups)
-        elif text not in "^$":
-            here.flush()
+        if not _take(groups, piece.lastindex, piece[0]):
+            return ()
     if len(groups) > 1:
         return ()
     found = sorted(groups[0].end(), key=_worth, reverse=True)[:MOST_CHOICES]
@@ -129,13 +104,50 @@ def sought_words(pattern: str, *, folded: bool) -> tuple[Choice, ...]:
     return tuple(tuple(word.lower() for word in each) for each in sure)
 
 
-def _close(groups: list[_Group]) -> None:
-    """Give what a group needs to the one around it."""
+def _take(groups: list[_Group], kind: int | None, text: str) -> bool:
+    """Take a piece of a pattern; return whether it is clear what it means."""
+    here = groups[-1]
+    if kind == _RUN:
+        if here.ended:
+            here.flush()
+        here.run += text
+    elif kind == _ESCAPED:
+        if text[1] in _UNREAD:
+            return False
+        _escaped(here, text[1:])
+    elif kind == _REPEATED:
+        _repeat(here, text)
+    elif kind == _OPENED:
+        return _open(groups, text)
+    elif text == ")":
+        return _close(groups)
+    elif text == "|":
+        here.part()
+    elif text not in "^$":
+        here.flush()
+    return True
+
+
+def _open(groups: list[_Group], text: str) -> bool:
+    """Begin a group, unless only flags are set; return whether its kind is known."""
+    if not _OPENING.fullmatch(text):
+        return _SETTING.fullmatch(text) is not None
+    if text not in _NOWHERE:
+        groups[-1].flush()
+    groups.append(_Group(text))
+    return True
+
+
+def _close(groups: list[_Group]) -> bool:
+    """Give what a group needs to the one around it; return whether there is one."""
+    if len(groups) == 1:
+        return False
     ended = groups.pop()
     choices = ended.end()
     if ended.opened not in _NOWHERE:
         groups[-1].flush()
         groups[-1].ended = choices
+    return True
 
 
 def _repeat(here: _Group, sign: str) -> None:
