@@ -44,6 +44,9 @@ MB = 1.048576
 PIECES = 16
 """Different pieces that a log is made of, again and again."""
 
+WANTED_MS, WANTED_MB = 300, 40
+"""Most processor time for a log of 1,000 lines with the start, and most memory of its process."""
+
 FAILING = 0.009
 """Part of the lines that hold a failure."""
 
@@ -240,6 +243,10 @@ def _show_commands(pieces: list[bytes], megabytes: int) -> None:
             above = one.mib - bare.mib
             print(f"whole process, {what}: peak {one.mib:.0f} MiB ({one.mib * MB:.0f} MB), "
                   f"above that {above:.0f} MiB ({above * MB:.0f} MB); {one.ms:.0f} ms")  # fmt: skip
+            if "lines" in what:
+                is_met = one.ms <= WANTED_MS and one.mib * MB <= WANTED_MB
+                said = "met" if is_met else "missed"
+                print(f"  wanted: at most {WANTED_MS} ms and {WANTED_MB} MB: {said}")
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from fadoctor.model.packed import pack, unpack
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 _T = TypeVar("_T")
 
@@ -231,6 +231,7 @@ class Rule(
     message: str
     why: str
     references: tuple[Reference, ...]
+    """Its pages as its file has them; none where they are packed. Read `cited`."""
     verified: str
     """source-read, reproduced or reported; only the first two may be errors."""
     when: Condition = {}
@@ -256,14 +257,19 @@ class Rule(
     written: tuple[FixTemplate, ...] = ()
     """Its fixes as its file has them; none where they are packed. Read `fixes`."""
     packed: bytes = b""
-    """Its fixes as they are compiled: half of all that rules hold, and read of few of them."""
+    """Its fixes and pages as they are compiled: half of what rules hold, and read of few."""
     file: str = ""
     """Where it stands, relative to the rules folder."""
 
     @cached_property
     def fixes(self) -> tuple[FixTemplate, ...]:
         """The fixes; msgspec.DecodeError where those that are packed are damaged."""
-        return _fixes_of(self)
+        return _unpacked(self).fixes
+
+    @cached_property
+    def cited(self) -> tuple[Reference, ...]:
+        """The pages that say so; msgspec.DecodeError as for `fixes`."""
+        return _unpacked(self).references
 
     @property
     def facts_weigh(self) -> Severity:
@@ -272,27 +278,37 @@ class Rule(
         return lower.severity if lower is not None and not lower.unless else self.severity
 
 
-def _fixes_of(rule: Rule) -> tuple[FixTemplate, ...]:
-    return unpack(rule.packed, tuple[FixTemplate, ...]) if rule.packed else rule.written
+class _Packed(msgspec.Struct, frozen=True):
+    """What is packed of a rule."""
+
+    fixes: tuple[FixTemplate, ...]
+    references: tuple[Reference, ...]
+
+
+def _unpacked(rule: Rule) -> _Packed:
+    if rule.packed:
+        return unpack(rule.packed, _Packed)
+    return _Packed(rule.written, rule.references)
 
 
 def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
     """Return a rule with other fixes."""
-    return msgspec.structs.replace(rule, written=fixes, packed=b"")
+    return msgspec.structs.replace(rule, written=fixes, references=rule.cited, packed=b"")
 
 
 def with_packed_fixes(rule: Rule) -> Rule:
-    """Return a rule as it is compiled: with its fixes packed."""
-    if not rule.written:
+    """Return a rule as it is compiled: with its fixes and its pages packed."""
+    if rule.packed:
         return rule
-    return msgspec.structs.replace(rule, written=(), packed=pack(rule.written))
+    packed = pack(_Packed(rule.written, rule.references))
+    return msgspec.structs.replace(rule, written=(), references=(), packed=packed)
 
 
 def with_written_fixes(rule: Rule) -> Rule:
-    """Return a rule as its file has it: with its fixes unpacked."""
+    """Return a rule as its file has it: with its fixes and its pages unpacked."""
     if not rule.packed:
         return rule
-    return with_fixes(rule, _fixes_of(rule))
+    return with_fixes(rule, rule.fixes)
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
@@ -318,9 +334,27 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     file: str = ""
     places: tuple[str, ...] = ()
     """``file:line`` of each row, for messages about conflicts."""
-    needs: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {}
-    """Column of patterns -> for each row, and each alternative of its pattern, the words of which a
-    match holds one; no words where that cannot be told. Compiled."""
+    needs: dict[str, tuple[str, ...]] = {}
+    """Column of patterns -> for each row what its pattern needs, as `needs_in` reads it.
+    Compiled."""
+
+
+_ALTERNATIVE, _WORD = "\x1e", "\x1f"
+"""What stands between what is needed of the rows of a table: one text costs a tenth of many."""
+
+
+def joined_needs(needs: Iterable[Iterable[str]]) -> str:
+    """Return what a pattern needs as one text: for each alternative words of which one is there."""
+    return _ALTERNATIVE.join(_WORD.join(words) for words in needs)
+
+
+def needs_in(text: str, joined: str) -> Iterator[bool]:
+    """Yield for each alternative of a pattern whether a text has the words that it needs.
+
+    It needs none where that cannot be told.
+    """
+    for words in joined.split(_ALTERNATIVE):
+        yield not words or any(each in text for each in words.split(_WORD))
 
 
 class Knowledge(msgspec.Struct, frozen=True, dict=True):

@@ -271,7 +271,7 @@ def _link(rule_id: str, *, linked: bool) -> Span:
 def _sources(file: RuleFile, *, linked: bool) -> Iterator[Block]:
     yield Heading("Sources")
     yield Paragraph(_facts_about(file.rule))
-    yield PageList(tuple(map(reference_item, file.rule.references)))
+    yield PageList(tuple(map(reference_item, file.rule.cited)))
     href = f"../../{file.path}" if linked else ""
     verified = _VERIFIED.get(file.rule.verified, file.rule.verified)
     yield Paragraph(

@@ -7,15 +7,118 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from fadoctor.syntax.sought_words import sought_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MOST = 16_384
 """Most patterns that are kept; Python's own cache keeps 512, and a report asks more of a log."""
 
+_ASCII, _IGNORECASE = int(re.ASCII), int(re.IGNORECASE)
+_FOLDS = re.compile(r"\(\?[a-z]*i")
+
 
 @lru_cache(maxsize=MOST)
 def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    r"""Return a pattern whose ``\b``, ``\w``, ``\d`` and ``\s`` know no other script."""
-    return re.compile(pattern, flags | re.ASCII)
+    r"""Return a pattern whose ``\b``, ``\w``, ``\d`` and ``\s`` know no other script.
+
+    It is compiled when a text holds the words that its matches need: most texts hold those of few.
+    """
+    return cast("re.Pattern[str]", LatePattern(pattern, int(flags) | _ASCII))
+
+
+class LatePattern:
+    """A pattern of ``re.ASCII`` that is compiled when a text may match it, and does as it then."""
+
+    _musts: tuple[str, ...] | None = None
+    """Words that every match holds; None before the pattern was looked at."""
+    _choices: tuple[tuple[str, ...], ...] = ()
+    """Words of each of which every match holds one."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        """Take a pattern that `re.compile` takes."""
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the compiled pattern has of that name."""
+        return getattr(self._made(), name)
+
+    def _made(self) -> re.Pattern[str]:
+        """Compile it: from now on the methods are those of the compiled pattern."""
+        made = re.compile(self.pattern, self._flags)
+        self.__dict__["_made"] = lambda: made
+        if not (self._musts or self._choices):
+            self.__dict__.update({name: getattr(made, name) for name in _METHODS})
+        if self.pattern.startswith((r"\A", "(?i)\\A")) and len(alternatives(self.pattern)) == 1:
+            self.__dict__["search"] = made.match
+        return made
+
+    def __repr__(self) -> str:
+        """Return it as a pattern is shown."""
+        return f"compiled({self.pattern!r}, {self._flags})"
+
+    def _look(self) -> tuple[str, ...]:
+        """Read from the pattern which words its matches hold, and return those that all hold."""
+        self._folds = bool(self._flags & _IGNORECASE) or _FOLDS.search(self.pattern) is not None
+        found = sought_words(self.pattern, folded=self._folds)
+        self._choices = tuple(each for each in found if len(each) > 1)
+        self._musts = tuple(each[0] for each in found if len(each) == 1)
+        return self._musts
+
+    def _may_match(self, text: str) -> bool:
+        """Return whether a text has the words that every match holds."""
+        musts = self._look() if self._musts is None else self._musts
+        if self._folds:
+            text = text.lower()
+        for word in musts:
+            if word not in text:
+                return False
+        for choice in self._choices:
+            for word in choice:
+                if word in text:
+                    break
+            else:
+                return False
+        return True
+
+    def search(self, text: str, *span: int) -> re.Match[str] | None:
+        """Return the first match."""
+        return self._made().search(text, *span) if self._may_match(text) else None
+
+    def match(self, text: str, *span: int) -> re.Match[str] | None:
+        """Return a match at the start."""
+        return self._made().match(text, *span) if self._may_match(text) else None
+
+    def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
+        """Return a match of the whole."""
+        return self._made().fullmatch(text, *span) if self._may_match(text) else None
+
+    def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
+        """Return all matches, one by one."""
+        return self._made().finditer(text, *span) if self._may_match(text) else iter(())
+
+    def findall(self, text: str, *span: int) -> list[Any]:
+        """Return what all matches hold."""
+        return self._made().findall(text, *span) if self._may_match(text) else []
+
+    def split(self, text: str, maxsplit: int = 0) -> list[Any]:
+        """Return what stands between matches."""
+        return self._made().split(text, maxsplit) if self._may_match(text) else [text]
+
+    def sub(self, by: Any, text: str, count: int = 0) -> str:
+        """Return a text with something else for each match."""
+        return self._made().sub(by, text, count) if self._may_match(text) else text
+
+    def subn(self, by: Any, text: str, count: int = 0) -> tuple[str, int]:
+        """Return a text with something else for each match, and how many there were."""
+        return self._made().subn(by, text, count) if self._may_match(text) else (text, 0)
+
+
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 
 
 # Alternatives that count groups of the others: \1 | (?(1)...)

@@ -81,6 +81,30 @@ def test_a_static_check_compiles_few_patterns_beforehand(stack: Path) -> None:
     assert 20 < len(patterns) < 45, patterns
 
 
+def test_a_short_text_is_explained_with_few_patterns_and_without_what_it_does_not_ask(
+    tmp_path: Path,
+) -> None:
+    """Compiling all patterns that are tried was more than half of the whole time."""
+    log = tmp_path / "train.log"
+    log.write_text("RuntimeError: FlashAttention only supports Ampere GPUs or newer.\n", "utf-8")
+    code = (
+        "import re\n"
+        "take, counted = re.compile, []\n"
+        "def count(pattern, flags=0):\n"
+        "    counted.append(pattern)\n"
+        "    return take(pattern, flags)\n"
+        "re.compile = count\n"
+        f"{RUN}\n"
+        "sys.modules[f'compiled {len(counted)}'] = None"
+    )
+    modules = loaded(code, "explain", str(log))
+    assert "fadoctor.judging.explain.explain" in modules
+    (told,) = (name for name in modules if name.startswith("compiled "))
+    assert 50 < int(told.split()[1]) < 350
+    unasked = {"packaging.requirements", "packaging.markers", "rich", "yaml"}
+    assert sorted(modules & unasked) == []
+
+
 def test_what_reads_facts_is_loaded_while_the_targets_python_starts(stack: Path) -> None:
     """The thread that reads waits for that; it would load its modules when nothing else runs."""
     code = (

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fadoctor
+from fadoctor.syntax.patterns import LatePattern
 from tests.unit.test_every_module import CHILDREN, OPTIONAL
 from tests.work import which_ends
 
@@ -57,6 +58,8 @@ def _members(value: object) -> Iterator[object]:
 
 
 def _as_pattern(value: object) -> re.Pattern[str] | None:
+    if isinstance(value, LatePattern):
+        return re.compile(value.pattern, value.flags)
     if isinstance(value, re.Pattern):
         return value if isinstance(value.pattern, str) else None
     if isinstance(value, str) and ("(?:" in value or "[^" in value) and len(value) < 5_000:

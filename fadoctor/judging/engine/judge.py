@@ -214,7 +214,7 @@ def _finding(each: Judgement, consequences: tuple[str, ...]) -> Finding:
         evidence=evidence,
         fixes=offered_fixes(each.scope),
         consequences=consequences,
-        references=rule.references,
+        references=rule.cited,
         fingerprint=fingerprint(rule.id, each.subject),
         locations=_locations(each.scope, each.subject),
     )

@@ -37,6 +37,6 @@ def finding_of(
         evidence=evidence,
         fixes=offered_fixes(scope),
         consequences=(),
-        references=rule.references,
+        references=rule.cited,
         fingerprint=fingerprint(rule.id, subject),
     )

@@ -97,12 +97,16 @@ class Matcher:
         """Return as UTF-8 what anchors hold: a text with none of them matches nothing."""
         return frozenset(core.encode() for core in self._cores.values())
 
-    def match(self, message: str, *, retyped: bool = False) -> list[SymptomMatch]:
+    def match(
+        self, message: str, *, retyped: bool = False, within: tuple[int, int] | None = None
+    ) -> list[SymptomMatch]:
         """Return what a message shows, one match a rule, the most likely cause first.
 
         Roots stand before what they explain; then count severity, how specific the symptom is
         (what it captures and what must be near), confidence, and the place in the message.
-        A retyped message is read in upper and lower case alike, with less confidence.
+        A retyped message is read in upper and lower case alike, with less confidence. `within`:
+        where the matches lie that are asked for; of others those may be left out whose anchor does
+        not stand there.
         """
         skipped = max(0, len(message) - MESSAGE_LIMIT)
         text = message[skipped:]
@@ -112,6 +116,8 @@ class Matcher:
         words = " ".join(set(folded.split()))
         small = _folded(words)
         for anchor, spots in self._standing(folded, words, retyped=retyped):
+            if within is not None and not _is_near(spots, within, skipped):
+                continue
             for place in self._places[anchor]:
                 if not _can_match(place.symptom, small):
                     continue
@@ -211,6 +217,12 @@ def _spots(text: str, anchor: str) -> list[int]:
         spots.append(at)
         at = text.find(anchor, at + 1)
     return spots
+
+
+def _is_near(spots: list[int], within: tuple[int, int], skipped: int) -> bool:
+    """Return whether a match that holds an anchor, or looks at one, may lie within a range."""
+    start, end = within[0] - skipped - LOOKAHEAD, within[1] - skipped + LOOKAHEAD
+    return any(start <= at < end for at in spots)
 
 
 def _windows(spots: list[int], width: int) -> Iterator[tuple[int, int]]:

@@ -352,7 +352,7 @@ def _finding(
         evidence=tuple(evidence),
         fixes=fixes,
         consequences=cause.consequences,
-        references=rule.references,
+        references=rule.cited,
         fingerprint=fingerprint(rule.id, rule.subject),
     )
     return finding, check

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.rule_words import PART, words_in_rules
+from fadoctor.knowledge.matrix.rule_words import PART, RuleWords
 from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import compiled
 
@@ -71,7 +71,7 @@ class Vocabulary:
     def __init__(self, knowledge: Knowledge) -> None:
         """Take the rules."""
         self._knowledge = knowledge
-        self._words: frozenset[str] = frozenset()
+        self._words: RuleWords | None = None
         self._known: dict[str, bool] = {}
 
     def has(self, word: str) -> bool:
@@ -86,14 +86,14 @@ class Vocabulary:
         return found
 
     def _is_in_rules(self, word: str) -> bool:
-        if not self._words:
-            self._words = words_in_rules(self._knowledge)
+        if self._words is None:
+            self._words = RuleWords(self._knowledge)
         stems = [word, f"{word}s", f"{word}ed", f"{word}ing"]
         for ending in _ENDINGS:
             if word.endswith(ending) and len(word) > len(ending) + _SHORT:
                 stem = word.removesuffix(ending)
                 stems += [stem, f"{stem}e", f"{stem}ed", f"{stem}ing"]
-        return not self._words.isdisjoint(stems)
+        return any(map(self._words.has, stems))
 
 
 def as_written(shown: Iterable[Line], read: Iterable[Line]) -> Iterator[Line]:

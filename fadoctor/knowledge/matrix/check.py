@@ -68,7 +68,7 @@ def check_rule(rule: Rule, stem: str, folder: str, names: RuleNames) -> Iterator
     if not rule.when and not rule.symptoms:
         yield (), "needs `when`, `symptoms` or both"
     yield from _check_subjects(rule)
-    yield from _check_references(rule.references)
+    yield from _check_references(rule.cited)
     yield from _check_rows(rule.rows, (), rule, names)
     yield from _check_paths(rule, names)
     yield from check_symptoms(rule)

@@ -20,7 +20,7 @@ from fadoctor.knowledge.matrix.check_condition import RuleNames
 from fadoctor.knowledge.matrix.check_symptoms import longest_match
 from fadoctor.knowledge.matrix.log_words import PLACES, spell_out, words_in, words_of
 from fadoctor.knowledge.matrix.log_words import TABLE as WORDS
-from fadoctor.knowledge.matrix.needed_words import needed_by_alternatives, needed_words
+from fadoctor.knowledge.matrix.needed_words import joined_alternatives, needed_words
 from fadoctor.knowledge.matrix.same_cause import same_causes
 from fadoctor.knowledge.matrix.yaml_reader import SIZE_LIMIT, Document, read_yaml
 from fadoctor.model.catalogue import build_catalogue
@@ -157,10 +157,10 @@ def _table(document: Document, name: str, folder: str) -> Table:
     return msgspec.structs.replace(table, needs=_needs_of_columns(table))
 
 
-def _needs_of_columns(table: Table) -> dict[str, tuple[tuple[tuple[str, ...], ...], ...]]:
+def _needs_of_columns(table: Table) -> dict[str, tuple[str, ...]]:
     """Return for each column of patterns what the patterns of its rows need."""
     return {
-        name: tuple(needed_by_alternatives(str(row.get(name) or "")) for row in table.rows)
+        name: tuple(joined_alternatives(str(row.get(name) or "")) for row in table.rows)
         for name, kind in table.columns.items()
         if kind == "pattern"
     }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
-
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import elsewhere, of_other_pythons
+from fadoctor.knowledge.matrix.requirement_parser import parse_requirement
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
@@ -22,6 +21,8 @@ from fadoctor.model.packages import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from packaging.requirements import Requirement
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
@@ -123,9 +124,6 @@ def _requirements(row: Row, columns: tuple[str, ...]) -> Iterator[Requirement]:
         if column == "requires" and row.get("in_extra") is True:
             continue
         for text in cell_words(row.get(column)):
-            try:
-                each = Requirement(text)
-            except InvalidRequirement:
-                continue
-            if each.marker is None:
+            each = parse_requirement(text)
+            if each is not None and each.marker is None:
                 yield each

@@ -30,7 +30,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 5"
+FORM = "form 6"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -39,7 +39,7 @@ class Stamped(msgspec.Struct, frozen=True):
 
     stamp: str
     knowledge: Knowledge
-    """Without its tables, and with the fixes of each rule packed."""
+    """Without its tables, and with the fixes and pages of each rule packed."""
     tables: dict[str, bytes]
     """A command asks for a third of them; each is unpacked when it is asked for."""
 

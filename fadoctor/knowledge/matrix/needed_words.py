@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
+from fadoctor.model.rule import joined_needs
 from fadoctor.syntax.patterns import alternatives
 from fadoctor.syntax.simplified import simplified
 
@@ -54,6 +55,11 @@ def needed_by_alternatives(pattern: str) -> tuple[tuple[str, ...], ...]:
     They are for texts in small letters and simplified Chinese; letters of every script count.
     """
     return tuple(_needed(simplified(each), _TELLINGS) for each in alternatives(pattern))
+
+
+def joined_alternatives(pattern: str) -> str:
+    """Return the same as one text, as a table has it."""
+    return joined_needs(needed_by_alternatives(pattern))
 
 
 def _needed(pattern: str, texts: _Texts, known: str = "") -> tuple[str, ...]:

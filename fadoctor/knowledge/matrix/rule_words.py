@@ -42,9 +42,31 @@ def packed_words(rules: Iterable[Rule]) -> bytes:
 
 def words_in_rules(knowledge: Knowledge) -> frozenset[str]:
     """Return the words of the rules of a knowledge base: gathered where they are not compiled."""
+    return frozenset(_sorted_words(knowledge).split(" "))
+
+
+def _sorted_words(knowledge: Knowledge) -> str:
     if not knowledge.words:
-        return words_of_rules(knowledge.rules)
-    return frozenset(unpack(knowledge.words, str).split(" "))
+        return " ".join(sorted(words_of_rules(knowledge.rules)))
+    return unpack(knowledge.words, str)
+
+
+class RuleWords:
+    """The same words, in a tenth of the memory of a set: as texts, by their first letter."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        """Unpack them, or gather them."""
+        self._whole = f" {_sorted_words(knowledge)} "
+        self._begin: dict[str, str] = {}
+
+    def has(self, word: str) -> bool:
+        """Return whether a word is one of them."""
+        letter = word[:1]
+        if letter not in self._begin:
+            start = self._whole.find(f" {letter}")
+            end = self._whole.find(" ", self._whole.rfind(f" {letter}") + 1)
+            self._begin[letter] = self._whole[start : end + 1] if start >= 0 else ""
+        return f" {word} " in self._begin[letter]
 
 
 def _humps(word: bytes) -> Iterator[bytes]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 _CLAUSE = r"(>=|<|==|~=)\s*([0-9A-Za-z.+!]{1,60})"
 """``>=2.7.3``. PEP 440's ``>`` and ``<=`` surprise with ``.postN``, so ranges do without them."""
@@ -33,7 +36,7 @@ def version_key(text: str) -> Version:
 def parse_range(text: str) -> SpecifierSet | None:
     """Return a table's range, None where it is not one; ``*`` is the range of everything."""
     if text == "*":
-        return SpecifierSet("", prereleases=True)
+        return parse_specifier("")
     clauses = [clause.strip() for clause in text.split(",")]
     if not all(re.fullmatch(_CLAUSE, clause) for clause in clauses):
         return None
@@ -43,6 +46,9 @@ def parse_range(text: str) -> SpecifierSet | None:
 @lru_cache(maxsize=2048)
 def parse_specifier(text: str) -> SpecifierSet | None:
     """Return a requirement's specifier (any operator), or None where it is not one."""
+    # Late: few texts that are explained ask for a range.
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415
+
     if len(text) > 500:
         return None
     try:

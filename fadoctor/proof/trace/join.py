@@ -130,7 +130,7 @@ def _finding(rule: Rule, cases: list[_Case], matrix: Matrix) -> Finding:
         evidence=tuple(_evidence(each) for each in cases[:16]),
         fixes=possible_fixes(scope),
         consequences=(),
-        references=rule.references,
+        references=rule.cited,
         fingerprint=fingerprint(rule.id, rule.subject),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,9 @@ OF_A_MODEL = "a line of the log, on a model of processor"
 
 OF_CODE = "a line of the log, on code"
 """What HIP looks for code for is another chip than the GPU where a variable says so."""
+
+READ_AGAIN = 1_024
+"""Lines whose GPUs are kept: three readers ask one after another."""
 
 MOST = 24
 """Mentions of one kind in one line, at most, that are read."""
@@ -102,7 +106,7 @@ def named_gpus(
     line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
 ) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
-    gpus = tuple(_named_gpus(line.text))
+    gpus = _named_gpus(line.text)
     if not gpus and (found := _GFX.search(line.text)):
         yield from ((claim, found.span()) for claim in _gfx(found["gfx"], line))
     is_known = False
@@ -181,9 +185,10 @@ def without_gone(text: str) -> str:
     return text
 
 
-def _named_gpus(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
+@lru_cache(maxsize=READ_AGAIN)
+def _named_gpus(text: str) -> tuple[tuple[re.Match[str], tuple[str, ...]], ...]:
     """Return where a text names a GPU, and what it may be called."""
-    return _named_in(text) if _may_name(text) else iter(())
+    return tuple(_named_in(text)) if _may_name(text) else ()
 
 
 def _named_in(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
@@ -217,8 +222,10 @@ def _may_name(text: str) -> bool:
 
 def _is_of_amd(found: re.Match[str]) -> bool:
     """Return whether only AMD calls a GPU so: a Radeon 610M is no GeForce 610M."""
-    is_branded = found.re is GPU_NAME and (found["brand"] or "").startswith(_BRANDS_OF_AMD)
-    return is_branded or found.re in _RADEONS
+    is_branded = found.re.pattern == GPU_NAME.pattern and (found["brand"] or "").startswith(
+        _BRANDS_OF_AMD
+    )
+    return is_branded or any(found.re.pattern == each.pattern for each in _RADEONS)
 
 
 def _bare_radeons(text: str) -> Iterator[re.Match[str]]:

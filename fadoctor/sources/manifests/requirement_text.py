@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement
-from packaging.requirements import Requirement as Parsed
-
+from fadoctor.knowledge.matrix.requirement_parser import parse_requirement
 from fadoctor.model.fact import printable
 from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.planned import Requirement
@@ -66,10 +64,9 @@ def read_requirement(text: str, place: Place, source: Source, *, index: str = ""
         return Requirement(normalise_name(pinned[1]), place, f"=={pinned[2]}", index=index)
     if len(text) > LENGTH_LIMIT:
         raise source.error("a requirement that is too long", line=place.line)
-    try:
-        parsed = Parsed(text)
-    except (InvalidRequirement, RecursionError) as error:
-        raise source.error(_complaint(text, source), line=place.line) from error
+    parsed = parse_requirement(text)
+    if parsed is None:
+        raise source.error(_complaint(text, source), line=place.line)
     url = _of_address(parsed.url) if parsed.url else ""
     return Requirement(
         normalise_name(parsed.name),

@@ -6,15 +6,21 @@ import re
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
 
+from fadoctor.knowledge.matrix.requirement_parser import (
+    marker_result,
+    parse_marker,
+    parse_requirement,
+)
 from fadoctor.model.fact import Fact, Known
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from packaging.markers import Marker
+    from packaging.requirements import Requirement
+    from packaging.specifiers import SpecifierSet
 
 MAX_REQUIREMENTS = 2_000
 LINE_LIMIT = 1_000
@@ -96,7 +102,9 @@ def read_requirements(lines: Iterable[str], target: MarkerTarget) -> Needs:
             return Needs({}, line[:160])
         if holds:
             name = normalise_name(requirement.name)
-            found[name] = found.get(name, SpecifierSet()) & requirement.specifier
+            known = found.get(name)
+            specifier = requirement.specifier
+            found[name] = known & specifier if known is not None else specifier
             texts[name] = str(found[name])
     return Needs(texts)
 
@@ -125,11 +133,8 @@ def _needs_of(extra: str, lines: Iterable[str], target: MarkerTarget) -> dict[st
     asked = MarkerTarget({**target.variables, "extra": extra})
     found: dict[str, str] = {}
     for line in lines:
-        try:
-            requirement = Requirement(line)
-        except (InvalidRequirement, RecursionError):
-            continue
-        if _holds(requirement.marker, asked):
+        requirement = parse_requirement(line)
+        if requirement is not None and _holds(requirement.marker, asked):
             found[normalise_name(requirement.name)] = str(requirement.specifier)
     return found
 
@@ -151,10 +156,7 @@ def conditional_lines(lines: Iterable[str]) -> tuple[str, ...]:
 def _parse(line: str) -> Requirement | None:
     if len(line) > LINE_LIMIT or _only_in_an_extra(line):
         return None
-    try:
-        return Requirement(line)
-    except (InvalidRequirement, RecursionError):
-        return None
+    return parse_requirement(line)
 
 
 def _only_in_an_extra(line: str) -> bool:
@@ -174,7 +176,8 @@ def _holds(marker: Marker | None, target: MarkerTarget) -> bool | None:
         return None
     # One part of a conjunction that is surely false decides, whatever the others are.
     known = [part for part in text.split(" and ") if not _unknown_variables(part, target)]
-    return False if any(_evaluate(Marker(part), target) is False for part in known) else None
+    parts = filter(None, map(parse_marker, known))
+    return False if any(_evaluate(part, target) is False for part in parts) else None
 
 
 def marker_holds(text: str, target: MarkerTarget) -> bool | None:
@@ -182,10 +185,7 @@ def marker_holds(text: str, target: MarkerTarget) -> bool | None:
 
     Where only X.Y of the Python is known, it is decided where all of its releases agree.
     """
-    try:
-        marker = Marker(text) if len(text) <= LINE_LIMIT else None
-    except (InvalidMarker, RecursionError):
-        return None
+    marker = parse_marker(text) if len(text) <= LINE_LIMIT else None
     if marker is None:
         return None
     minor, full = (target.variables.get(f"python_{name}") for name in ("version", "full_version"))
@@ -208,10 +208,7 @@ def _unknown_variables(text: str, target: MarkerTarget) -> set[str]:
 
 
 def _evaluate(marker: Marker, target: MarkerTarget) -> bool | None:
-    try:
-        return marker.evaluate(dict.fromkeys(_ALL_VARIABLES, "") | target.variables)
-    except (UndefinedComparison, UndefinedEnvironmentName, ValueError, RecursionError):
-        return None
+    return marker_result(marker, dict.fromkeys(_ALL_VARIABLES, "") | target.variables)
 
 
 _ALL_VARIABLES = (

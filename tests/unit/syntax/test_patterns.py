@@ -12,7 +12,7 @@ import fadoctor.judging.explain
 import fadoctor.sources.pasted
 from fadoctor.judging.engine.symptoms import Matcher
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.syntax.patterns import alternatives, compiled
+from fadoctor.syntax.patterns import LatePattern, alternatives, compiled
 
 
 def modules() -> list[str]:
@@ -36,6 +36,8 @@ def test_a_letter_of_the_same_script_goes_on() -> None:
 
 def patterns_in(value: object) -> list[re.Pattern[str]]:
     """Return the patterns of texts that a module's constant holds."""
+    if isinstance(value, LatePattern):
+        return [re.compile(value.pattern, value.flags)]
     if isinstance(value, re.Pattern):
         return [value] if isinstance(value.pattern, str) else []
     if isinstance(value, dict):

@@ -145,14 +145,14 @@ def uv_python(lines: Sequence[str], system: object) -> str:
     path = (
         rf"{folder.rstrip(_SLASHES)}\Scripts\python.exe" if on_windows else f"{folder}/bin/python"
     )
-    return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+    return path if _PLAIN.fullmatch(path) else f'"{path}"'
 
 
 def _folder_of_uv(lines: Sequence[str]) -> str:
     """Return the one environment that uv used, "" where it is not shown or cannot be written."""
     found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
     folder = found.pop() if len(found) == 1 else ""
-    return folder if re.fullmatch(_FOLDER, folder) else ""
+    return folder if _FOLDER.fullmatch(folder) else ""
 
 
 def is_of_uv(lines: Iterable[str]) -> bool:
@@ -181,7 +181,7 @@ def own_python(lines: Sequence[str]) -> str:
     if len(found) != 1:
         return ""
     path = next(iter(found.values()))
-    return path if re.fullmatch(_PLAIN, path) else f'"{path}"'
+    return path if _PLAIN.fullmatch(path) else f'"{path}"'
 
 
 def own_conda(lines: Sequence[str]) -> str:

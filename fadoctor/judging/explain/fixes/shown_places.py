@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.judging.explain.fixes.situations import LINE, LINES
@@ -63,7 +64,12 @@ _NEW_STRING = "__cxx11"
 
 def names_arm(lines: Sequence[str]) -> bool:
     """Return whether a log speaks of a machine with ARM's processor and NVIDIA's GPU."""
-    return any(map(_ARM.search, lines))
+    return _names_arm(tuple(lines))
+
+
+@lru_cache(maxsize=1)
+def _names_arm(lines: tuple[str, ...]) -> bool:
+    return any(map(_ARM.search, lines))  # each fix that is a wheel asks it of the same log
 
 
 def shown_abi(lines: Sequence[str]) -> bool | None:

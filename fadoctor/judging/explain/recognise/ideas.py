@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.lazy_tables import table_once
-from fadoctor.model.rule import kept_with
+from fadoctor.model.rule import kept_with, needs_in
 from fadoctor.syntax.patterns import alternatives, compiled
 from fadoctor.syntax.simplified import simplified
 
@@ -49,7 +49,7 @@ class Ideas:
         names = [as_words(row["name"]) for row in rows]
         self._words = {as_words(row["name"]): as_words(row["pattern"]) for row in rows}
         self._kinds = {as_words(row["name"]): as_words(row.get("names")) for row in rows}
-        self._needs: dict[str, tuple[tuple[str, ...], ...]] = dict(zip(names, needs, strict=False))
+        self._needs: dict[str, str] = dict(zip(names, needs, strict=False))
         self._small: dict[str, re.Pattern[str]] = {}
         self._asked: dict[str, int] = {}
 
@@ -104,8 +104,7 @@ class Ideas:
 
     def _at_hand(self, name: str, text: str) -> Iterator[bool]:
         """Yield for each alternative of an idea whether a text has the words that it needs."""
-        for words in self._needs.get(name, ((),)):
-            yield not words or any(each in text for each in words)
+        return needs_in(text, self._needs.get(name, ""))
 
     def small(self, idea: str) -> re.Pattern[str]:
         """Return the pattern of `idea`, or of `idea|another`, for texts as `plain` makes them.

@@ -125,7 +125,7 @@ def repaired_matches(
         meant = whole.text[start:end]
         if whole.line_at(start).number in shown or _is_name_lost(said, meant):
             continue
-        for match in matcher.match(whole.text):
+        for match in matcher.match(whole.text, within=(start, end + 1)):
             if not (start <= match.start and match.end <= end + 1):
                 continue
             if not any(_is_cut(value, said, meant) for value in match.captures.values()):

@@ -146,7 +146,7 @@ class StatusCodes:
 
     def _known(self, found: re.Match[str]) -> str | None:
         """Return the code of a name, or of a number with the call or the words before it."""
-        if found.re is _NAME:
+        if found.re.pattern == _NAME.pattern:
             return self._names.get(found[1])
         return self._numbers.get((HIP if found[1].lower() == "hip" else CUDA, found[2]))
 

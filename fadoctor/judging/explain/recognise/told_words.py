@@ -5,6 +5,7 @@ It is asked last, of short texts in which nothing else is found.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -238,7 +239,8 @@ def told_cause(
         fails = text.holds(GPU_FAILURE if row.reach else FAILURE)
         is_question = row.asks and (not fails or text.holds(WISHED))
         if line is not None and not (is_question and (beside_notes or row.apart)):
-            severity = Severity.NOTE if is_question else _severity(row.weighs)
+            own = Severity(row.weighs) if row.weighs else None  # else its rule says it
+            severity = Severity.NOTE if is_question else own
             named = text.named_in(line, row.says)
             return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
     return None
@@ -257,6 +259,7 @@ def _line_told(
     return line if is_far else None
 
 
+@lru_cache(maxsize=4 * LINES_LIMIT)
 def is_printed(text: str) -> bool:
     """Return whether a program prints a line, so that no person tells it."""
     return _PRINTED.search(text) is not None
@@ -278,11 +281,6 @@ def reports_nothing(lines: tuple[Line, ...], knowledge: Knowledge) -> tuple[bool
     if not (asks or wishes) or text.holds(COMPLAINT):
         return False, False
     return True, wishes
-
-
-def _severity(weighs: str) -> Severity | None:
-    """Return what a row says of its weight; None where its rule says it."""
-    return Severity(weighs) if weighs else None
 
 
 def _is_success(lines: tuple[Line, ...], text: _Text) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
@@ -121,15 +122,19 @@ class Tolerant:
         self._weights = {
             word: 1 + math.log(count / len(found)) for word, found in self._places.items()
         }
-        self._totals = tuple(
-            sum(self._weights[word] for word in dict.fromkeys(each)) for each in self._literal
-        )
-
+        self._own = tuple(map(frozenset, self._literal))
+        self._totals = tuple(map(self._weight, self._own))
         self._cut = CutMessages(self._wordings, self._words, self._weights)
 
     def repaired(self, lines: Iterable[str]) -> list[Repaired]:
         """Return what lines may be meant to say, first what they nearly say already."""
+        # Many lines of a log differ in their numbers alone.
+        self._candidates, self._pairs = cache(self._candidates_of), cache(self._pairs_of)
         return sorted(self._repaired(lines), key=lambda each: -each.share)
+
+    def _weight(self, words: Iterable[str]) -> float:
+        """Return what words weigh together, in whatever order they come."""
+        return math.fsum(self._weights[word] for word in words)
 
     def _repaired(self, lines: Iterable[str]) -> Iterator[Repaired]:
         texts = list(lines)
@@ -146,14 +151,13 @@ class Tolerant:
         if not joined:
             for each in self._cut.completed(text, words):
                 yield Repaired(each.rule, number, each.text, joined, each.share)
-        for wording, share in self._candidates(words):
+        for wording, share in self._candidates(tuple(dict.fromkeys(each.text for each in words))):
             found = self._repair(text, words, wording)
             if found is not None and found != text:
                 yield Repaired(self._wordings[wording].rule, number, found, joined, share)
 
-    def _candidates(self, words: tuple[Word, ...]) -> list[tuple[int, int]]:
-        """Return the wordings of which enough stands in a line, the surest first."""
-        present = dict.fromkeys(word.text for word in words)
+    def _candidates_of(self, present: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Return the wordings of which enough words are present, the surest first."""
         rare = {
             number
             for word in present
@@ -162,19 +166,20 @@ class Tolerant:
         }
         scores: Counter[int] = Counter()
         for number in rare:
-            weight = sum(
-                self._weights[word]
-                for word in dict.fromkeys(self._literal[number])
-                if word in present
-            )
+            weight = self._weight(self._own[number].intersection(present))
             # A misspelt word is found only when words are compared one by one.
             if weight >= MAYBE * self._totals[number]:
                 scores[number] = int(1_000 * weight / self._totals[number])
         return scores.most_common(CANDIDATES)
 
+    def _pairs_of(self, number: int, words: tuple[str, ...]) -> list[tuple[int, int]]:
+        """Return which words of a wording stand in a line, and where in both."""
+        mine = tuple(word.text for word in self._words[number])
+        return _aligned(mine, words, set(self._wordings[number].literal))
+
     def _repair(self, text: str, words: tuple[Word, ...], number: int) -> str | None:
         wording, mine = self._wordings[number], self._words[number]
-        pairs = _aligned(mine, words, set(wording.literal))
+        pairs = self._pairs(number, tuple(word.text for word in words))
         literal = set(wording.literal) - set(wording.values)
         if any(_is_variable_elsewhere(wording.text, mine[i], text, words[j]) for i, j in pairs):
             return None
@@ -214,7 +219,7 @@ def _is_exception_alone(lost: list[int], mine: tuple[Word, ...]) -> bool:
 
 
 def _aligned(
-    mine: tuple[Word, ...], words: tuple[Word, ...], literal: set[int]
+    mine: tuple[str, ...], words: tuple[str, ...], literal: set[int]
 ) -> list[tuple[int, int]]:
     """Return the longest run of pairs in order: places in the wording and in the line.
 
@@ -227,13 +232,13 @@ def _aligned(
         here, below = best[i], best[i + 1]
         for j in range(len(words) - 1, -1, -1):
             here[j] = max(0, below[j], here[j + 1] - 1)
-            if is_alike(mine[ours[i]].text, words[j].text):
+            if is_alike(mine[ours[i]], words[j]):
                 pair = _PAIR + below[j + 1]
                 here[j] = max(here[j], pair)
                 first = max(first, (pair, -i, -j))
     pairs, left, i, j = [], first[0], -first[1], -first[2]
     while left > 0:
-        if is_alike(mine[ours[i]].text, words[j].text) and left == _PAIR + best[i + 1][j + 1]:
+        if is_alike(mine[ours[i]], words[j]) and left == _PAIR + best[i + 1][j + 1]:
             pairs.append((ours[i], j))
             i, j = i + 1, j + 1
         elif left == best[i + 1][j]:
