@@ -141,11 +141,13 @@ _PLAIN = (
         ),
     ),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
+    # NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12
     (
         "driver.version",
         compiled(
             r"(?i:\bDriver(?: Version)?(?: is| was)?[:=]?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
-            r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?) {0,4}v?"
+            r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?"
+            r"|NVRM version: NVIDIA UNIX [\w ]{0,40}Kernel Module(?: for \w{3,12})?) {0,4}v?"
             r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)\b(?!\.\d)"
         ),
     ),
