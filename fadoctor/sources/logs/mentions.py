@@ -141,7 +141,6 @@ _PLAIN = (
         ),
     ),
     # Driver Version: 535.129.03 | nvidia driver 525.105 | 驱动版本是 535.104
-    # NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12
     (
         "driver.version",
         compiled(
