@@ -145,7 +145,8 @@ _PLAIN = (
         "driver.version",
         compiled(
             r"(?i:\bDriver(?: Version)?(?: is| was)?[:=]?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
-            r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?) {0,4}v?"
+            r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?"
+            r"|NVRM version: NVIDIA UNIX [\w ]{0,40}Kernel Module(?: for \w{3,12})?) {0,4}v?"
             r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)\b(?!\.\d)"
         ),
     ),

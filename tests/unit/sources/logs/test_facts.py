@@ -181,6 +181,8 @@ LINES = [
     ("2x T4s and GPU driver 525.105, no root",
      {"gpu[1].compute_capability": "7.5", "driver.version": "525.105"}),
     ("显卡驱动版本是535.104", {"driver.version": "535.104"}),
+    ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024",
+     {"driver.version": "550.54.14"}),
     ("nvcc ist 11.8, torch ist mit CUDA 12.1 gebaut",
      {"toolkit.nvcc.version": "11.8", "torch.cuda": "12.1"}),
     ("nvcc is 12.4, and torch 2.4 with cuda 12.1 does not like it",
