@@ -31,17 +31,18 @@ _NEEDED = compiled(
 _NAME = compiled(r"(?<![\w./-])[A-Za-z][A-Za-z0-9_-]{1,40}(?![\w/])")
 _OWN_RELEASE = compiled(rf"(?: |==| \()v?(?P<release>{VERSION})(?![\w.])")
 _ASKS = compiled(
-    r"(?i)\b(?:requir\w{1,6}|needs?|wants?|pins?|asks? for|accepts?|expects?|insists?|depends? on"
+    r"(?i)\b(?:requir(?:es?|ed|ing)|has requirement|needs?|wants?|pins?|asks? for|accepts?"
+    r"|expects?|insists?|depends? on"
     r"|supports?|pide|exige|requiere|necesita|verlangt|braucht|benötigt|akzeptiert|erwartet"
     r"|demande|nécessite|réclame|attend|requer|precisa|richiede|vuole)\b"
     r"|要求|需要|依赖|限定|只支持|必要|求め|必須|요구|필요|требу|нужен|нужно|нужна|хочет|просит"
 )
 _BY_OTHERS = compiled(r"(?i)\b(?:you|i|we|my|your|our|project|user)\b|我|私|\b[Ии]\b")
-_BREAK = compiled(r"[.;!?](?=\s|$)|[。！？；\n]|[<>=]=?\d")
+_BREAK = compiled(r"[.;!?](?=\s|$)|[\u3002\uff01\uff1f\uff1b\n]|[<>=]=?\d")
 _FOUND = compiled(
     r"(?i)(?:\b(?:have|has|got|am on|are on|is on|on|is|installed|there is|found|using|running"
     r"|tengo|tenho|habe|hab|ist|steht|j.ai|est|ho|hay)\b|装|我|现在|当前|实际|版本是|但是|入って|入れ|手元|環境|今の"
-    r"|インストール|깔|설치|у меня|стоит|установлен)[^.;!?\n\u3002]{0,24}?(?<![\w.<>=])"
+    r"|インストール|깔|설치|\u0443 меня|стоит|установлен)[^.;!?\n\u3002]{0,24}?(?<![\w.<>=])"
     rf"v?(?P<found>{VERSION})"
     rf"|(?<![\w.<>=])v?(?P<there>{VERSION})[`'\"]? (?:is|was|installed|ist|está|est|стоит"
     r"|установлен|が入って|がインストール|이|가|을)"
