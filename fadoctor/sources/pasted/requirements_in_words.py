@@ -58,6 +58,8 @@ def told_by_people(text: str) -> Iterator[ToldRequirement]:
             continue
         behind = text[needed.end() : needed.end() + FOUND_LIMIT]
         found = _FOUND.search(behind)
+        if found and _is_other(behind[: found.start("found")], needs):
+            continue
         there = (found["found"] or found["there"]) if found else ""
         yield ToldRequirement(
             asker[0], asker[1], needs, specifier_of(needed["range"]), there.rstrip(".")
@@ -75,6 +77,12 @@ def _asker(before: str, needs: str) -> tuple[str, str, str] | None:
     if asker == needs or _BREAK.search(between) or _BY_OTHERS.search(between):
         return None
     return asker, release["release"].rstrip(".") if release else "", between
+
+
+def _is_other(before: str, needs: str) -> bool:
+    """Return whether a version is that of another package, which is named right before it."""
+    names = _NAME.findall(before)
+    return bool(names) and _is_package(names[-1]) and normalise_name(names[-1]) != needs
 
 
 def _is_package(name: str) -> bool:

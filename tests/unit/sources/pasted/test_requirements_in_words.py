@@ -55,6 +55,7 @@ def test_what_is_told_in_words(line: str, row: ToldRequirement) -> None:
         "unsloth works. My project needs torch<2.9, and 2.9.1 is installed",
         "because vllm is there and you require torch==2.9.1",
         "our image needs torch>=2.4",
+        "peft depends on triton>=3.0, but I have triton-windows 3.4",
         "torch>=2.4 and transformers>=4.50",
     ],
 )
