@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fadoctor.sources.pasted.claims import OF_CONDA
+from fadoctor.sources.pasted.requirement_rows import RANGE, VERSION, ToldRequirement, specifier_of
+from fadoctor.sources.pasted.requirements_in_words import told_by_people
 from fadoctor.sources.probes.metadata import normalise_name
 from fadoctor.syntax.patterns import compiled
 
@@ -23,73 +23,44 @@ LINE_LIMIT = 4_000
 """Characters of a line that are read: pip writes one line for each requirement."""
 
 
-class ToldRequirement(msgspec.Struct, frozen=True):
-    """One requirement that a line tells of. Names are normalised."""
-
-    asker: str
-    """The distribution that requires it, "" where the line names none."""
-    release: str
-    """The asker's release, "" where the line does not say it."""
-    needs: str
-    """The distribution that is required."""
-    specifier: str
-    """The versions that will do, "" for any."""
-    found: str = ""
-    """The version that is installed, "" where none is, or the line says nothing of it."""
-    is_missing: bool = False
-    """Whether the line says that it is not installed."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Return whether the line says itself that the requirement is not met."""
-        return self.is_missing or bool(self.found)
-
-
 _NAMED = r"[A-Za-z](?:[\w.-]{0,98}\w)?"
-_VERSION = r"\d[\w.+!-]{0,80}"
-_RELEASE = (
-    r"(?:\d{1,4}!)?\d{1,8}(?:\.\d{1,8}){0,6}(?:\.\*)?(?:(?:a|b|rc|\.?post|\.?dev)\d{1,8})?"
-    r"(?:\+[\w.]{1,30})?"
-)
-_CLAUSE = rf"(?:===?|~=|!=|<=?|>=?) ?{_RELEASE}"
-_RANGE = rf"{_CLAUSE}(?:, ?{_CLAUSE}){{0,11}}"
 _EXTRAS = r"(?:\[[\w, -]{1,40}\])?"
 # numpy<2,>=1.22; python_version < "3.13"
 _REQUIREMENT = (
-    rf"(?P<needs>{_NAMED}){_EXTRAS} {{0,2}}(?P<range>{_RANGE})?(?: {{0,2}};[^`\n]{{1,120}}?)?"
+    rf"(?P<needs>{_NAMED}){_EXTRAS} {{0,2}}(?P<range>{RANGE})?(?: {{0,2}};[^`\n]{{1,120}}?)?"
 )
 
 # vllm 0.16.0+cu130 requires transformers<5,>=4.56.0, but you have transformers 5.2.0 which is
 # incompatible. | flash-attn 2.8.3 requires torch, which is not installed.
 # xformers==0.0.30 requires torch==2.7.0 | vllm (0.6.4) depends on tokenizers (>=0.19.1,<0.20)
 _OF_INSTALLERS = compiled(
-    rf"(?<![\w.-])(?P<asker>[A-Za-z][\w.-]{{0,99}})(?: |==| \()v?(?P<release>{_VERSION})\)? "
+    rf"(?<![\w.-])(?P<asker>[A-Za-z][\w.-]{{0,99}})(?: |==| \()v?(?P<release>{VERSION})\)? "
     rf"(?:requires|has requirement|depends on) (?P<needs>{_NAMED}){_EXTRAS}"
 )
-_OF_RANGE = compiled(rf" ?\(?(?P<range>{_RANGE})")
+_OF_RANGE = compiled(rf" ?\(?(?P<range>{RANGE})")
 _OF_TAIL = compiled(
     r"[^,\n]{0,120},? (?:(?P<missing>which is not installed)"
-    rf"|but you(?:.ll)?(?: will)? have (?P<there>[A-Za-z][\w.-]{{0,99}}) (?P<found>{_VERSION}))"
+    rf"|but you(?:.ll)?(?: will)? have (?P<there>[A-Za-z][\w.-]{{0,99}}) (?P<found>{VERSION}))"
 )
 # The package `numba` requires `numpy>=1.22,<2.1`, but `2.1.3` is installed
 _OF_UV = compiled(
     rf"The package `(?P<asker>{_NAMED}){_EXTRAS}` requires `{_REQUIREMENT}`, but "
-    rf"(?:`(?P<found>{_VERSION})` is installed|(?P<missing>it.s not installed))"
+    rf"(?:`(?P<found>{VERSION})` is installed|(?P<missing>it.s not installed))"
 )
 # package torchvision-0.15.2-py310_cu117 requires pytorch 2.0.1, but none of the providers ...
 _OF_CONDA = compiled(
-    rf"package (?P<asker>[A-Za-z][\w.-]{{0,98}})-(?P<release>{_VERSION})-\w{{1,80}} requires "
+    rf"package (?P<asker>[A-Za-z][\w.-]{{0,98}})-(?P<release>{VERSION})-\w{{1,80}} requires "
     rf"(?P<needs>{_NAMED}) {{1,4}}(?P<range>[^\s][^\s]{{0,80}})(?: \S{{1,80}})?, but none of the "
 )
 # ContextualVersionConflict: (numpy 1.26.4 (/opt/x), Requirement.parse('numpy<1.24'), {'librosa'})
 _OF_SETUPTOOLS = compiled(
-    rf"\((?P<there>{_NAMED}) (?P<found>{_VERSION}) \([^()\n]{{1,300}}\), "
+    rf"\((?P<there>{_NAMED}) (?P<found>{VERSION}) \([^()\n]{{1,300}}\), "
     rf"Requirement\.parse\(['\"]{_REQUIREMENT}['\"]\)"
     rf"(?:, \{{['\"](?P<asker>{_NAMED}){_EXTRAS}['\"]\}})?"
 )
 # numpy 1.26.4 is installed but numpy<1.24 is required by {'librosa'}
 _OF_SETUPTOOLS_TOLD = compiled(
-    rf"(?<![\w.-])(?P<there>{_NAMED}) (?P<found>{_VERSION}) is installed but {_REQUIREMENT} is "
+    rf"(?<![\w.-])(?P<there>{_NAMED}) (?P<found>{VERSION}) is installed but {_REQUIREMENT} is "
     rf"required(?: by \{{['\"](?P<asker>{_NAMED}){_EXTRAS}['\"]\}})?"
 )
 # The 'fire>=0.5' distribution was not found and is required by lmdeploy
@@ -100,7 +71,7 @@ _OF_LACKS = compiled(
 # accelerate>=1.1.0 is required for a normal functioning of this module, but found accelerate==0.34
 _OF_TRANSFORMERS = compiled(
     rf"(?<![\w.-]){_REQUIREMENT} is required for a normal functioning of this module,? but found "
-    rf"(?P<there>{_NAMED})==(?P<found>{_VERSION})"
+    rf"(?P<there>{_NAMED})==(?P<found>{VERSION})"
 )
 # importlib.metadata.PackageNotFoundError: No package metadata was found for optimum
 _OF_METADATA = compiled(
@@ -110,6 +81,15 @@ _OF_METADATA = compiled(
 
 def requirement_lines(text: str) -> Iterator[ToldRequirement]:
     """Yield the requirements that a line tells of, those too that may be met."""
+    formed = tuple(_in_a_form(text))
+    yield from formed
+    if len(text) <= LINE_LIMIT and _COMPARED.search(text):
+        known = {(each.asker, each.needs) for each in formed}
+        told = told_by_people(text)
+        yield from (each for each in told if (each.asker, each.needs) not in known)
+
+
+def _in_a_form(text: str) -> Iterator[ToldRequirement]:
     if any(word in text for word in _OF_INSTALLERS_WORDS):
         yield from _of_installers(text[:LINE_LIMIT])
     for word, pattern in _OTHERS:
@@ -118,6 +98,7 @@ def requirement_lines(text: str) -> Iterator[ToldRequirement]:
                 yield from _row(found.groupdict(""))
 
 
+_COMPARED = compiled(r"[A-Za-z][`'\"]? ?\(?(?:[<>~=!]=|[<>]) ?\d")
 _OF_INSTALLERS_WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = (
     ("The package `", _OF_UV),
@@ -148,15 +129,7 @@ def _row(said: Mapping[str, str]) -> Iterator[ToldRequirement]:
         asker=normalise_name(said.get("asker", "")),
         release=said.get("release", "").rstrip("."),
         needs=OF_CONDA.get(needs, needs),
-        specifier=_specifier(said.get("range", "")),
+        specifier=specifier_of(said.get("range", "")),
         found=said.get("found", "").rstrip("."),
         is_missing=bool(said.get("missing")),
     )
-
-
-def _specifier(text: str) -> str:
-    """Return a specifier as pip writes it: conda has 2.0.1 for ==2.0.1, and =2.0 for ==2.0.*."""
-    text = text.replace(" ", "").rstrip(",")
-    if text[:1].isdigit():
-        return f"=={text}"
-    return f"={text}.*" if text[:1] == "=" and text[1:2].isdigit() else text

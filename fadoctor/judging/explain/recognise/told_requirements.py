@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.operators import does_satisfy
+from fadoctor.judging.engine.operators import does_satisfy, is_patch_of
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.model.fact import Absent, Fact, Known, Value, fact_mapping
 from fadoctor.model.finding import Confidence, Severity
@@ -172,5 +172,8 @@ _SEVERITY = {Severity.NOTE: Severity.NOTE}
 def _rule_of(told: ToldRequirement, matrix: Matrix) -> str:
     """Return the rule that speaks of a requirement; by the table, else the one of all others."""
     asked = {"package": Known(told.asker, "told"), "requirement": Known(told.needs, "told")}
-    cell = matrix.find("requirement-rules", asked).cell("missing" if told.is_missing else "outside")
-    return str(cell.value) if isinstance(cell, Known) else _OTHERS
+    row = matrix.find("requirement-rules", asked)
+    is_patch = bool(told.found) and is_patch_of(told.found, told.specifier) is True
+    cells = ("missing",) if told.is_missing else ("patch", "outside") if is_patch else ("outside",)
+    known = (cell for name in cells if isinstance(cell := row.cell(name), Known))
+    return next((str(cell.value) for cell in known), _OTHERS)

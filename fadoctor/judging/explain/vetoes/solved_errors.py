@@ -28,6 +28,7 @@ INTRODUCED = 4
 # Upgrading the driver solved that. Now: ... | (fixed) | this went away with 2.8.3
 _OVER = compiled(
     r"(?i)(?<!un)(?<!not )\b(?:solved|fixed|resolved|got (?:past|rid of|around) (?:it|that|this)"
+    r"|(?:is|are) (?:all )?green again"
     r"|went away|disappeared|is gone|are gone|gone now|worked around)\b"
 )
 # Earlier I got: | the old error was | At first it said; not: can be used to override this check
