@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 CAUSES = "told-causes"
 _CHANGE = "change-form"
+_QUIET = (_CHANGE, "reports-no-trouble")
 
 _LINUX = "linux-told|wsl-word|docker"
 """Ideas of which one is told where a program runs on Linux."""
@@ -222,7 +223,7 @@ def told_cause(
     if not lines or len(lines) > LINES_LIMIT:
         return None
     text = _Text(lines, knowledge, facts.reported)
-    if words_anew(lines) or text.holds(_CHANGE) or _is_success(lines, text):
+    if words_anew(lines) or any(map(text.holds, _QUIET)) or _is_success(lines, text):
         return None
     is_of_others = _is_of_others(lines)
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
