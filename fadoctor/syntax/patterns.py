@@ -37,6 +37,8 @@ class LatePattern:
     """Words that every match holds; None before the pattern was looked at."""
     _choices: tuple[tuple[str, ...], ...] = ()
     """Words of each of which every match holds one."""
+    _is_made = False
+    """Whether it is compiled: of a part of a text it is asked at once then."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         """Take a pattern that `re.compile` takes."""
@@ -50,7 +52,7 @@ class LatePattern:
     def _made(self) -> re.Pattern[str]:
         """Compile it: from now on the methods are those of the compiled pattern."""
         made = re.compile(self.pattern, self._flags)
-        self.__dict__["_made"] = lambda: made
+        self.__dict__.update(_made=lambda: made, _is_made=True)
         if not (self._musts or self._choices):
             self.__dict__.update({name: getattr(made, name) for name in _METHODS})
         if self.pattern.startswith((r"\A", "(?i)\\A")) and len(alternatives(self.pattern)) == 1:
@@ -87,19 +89,27 @@ class LatePattern:
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Return the first match."""
-        return self._made().search(text, *span) if self._may_match(text) else None
+        if (span and self._is_made) or self._may_match(text):
+            return self._made().search(text, *span)
+        return None
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Return a match at the start."""
-        return self._made().match(text, *span) if self._may_match(text) else None
+        if (span and self._is_made) or self._may_match(text):
+            return self._made().match(text, *span)
+        return None
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Return a match of the whole."""
-        return self._made().fullmatch(text, *span) if self._may_match(text) else None
+        if (span and self._is_made) or self._may_match(text):
+            return self._made().fullmatch(text, *span)
+        return None
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return all matches, one by one."""
-        return self._made().finditer(text, *span) if self._may_match(text) else iter(())
+        if (span and self._is_made) or self._may_match(text):
+            return self._made().finditer(text, *span)
+        return iter(())
 
     def findall(self, text: str, *span: int) -> list[Any]:
         """Return what all matches hold."""
