@@ -24,7 +24,8 @@ from fadoctor.model.packages import (
 from fadoctor.model.rule import rules_by_id
 from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
-from fadoctor.sources.pasted.requirement_lines import ToldRequirement, requirement_lines
+from fadoctor.sources.pasted.requirement_lines import requirement_lines
+from fadoctor.sources.pasted.requirement_rows import ToldRequirement
 from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import pytest
 
 from fadoctor.sources.pasted.claims import PastedLine
 from fadoctor.sources.pasted.package_lists import read
-from fadoctor.sources.pasted.requirement_lines import ToldRequirement, requirement_lines
+from fadoctor.sources.pasted.requirement_lines import requirement_lines
+from fadoctor.sources.pasted.requirement_rows import ToldRequirement
 
 Row = ToldRequirement
 END = "which is incompatible."
