@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer
-from fadoctor.model.plan_words import KEEPING, UNCHANGED, alternative_text, change_text, conflict_text
+from fadoctor.model.plan_words import (
+    KEEPING,
+    UNCHANGED,
+    alternative_text,
+    change_text,
+    conflict_text,
+)
 from fadoctor.repair.plan.written.dialect import command_line
 from fadoctor.report.paper import wrapped
 from fadoctor.report.plan_answer import answer_text, left_over, one_line
@@ -95,7 +101,9 @@ def _steps(plan: Plan, style: Style) -> Iterator[str]:
     first = [note for note in plan.notes if note.startswith((KEEPING, UNCHANGED))]
     for note in first:
         yield ""
-        said = f"First consider {note}." if note.startswith(KEEPING) else note[:1].upper() + note[1:]
+        said = (
+            f"First consider {note}." if note.startswith(KEEPING) else note[:1].upper() + note[1:]
+        )
         yield from wrapped(said, width, "", "  ")
     for edit in plan.edits:
         yield from _edited(edit, width, windows=plan.windows)

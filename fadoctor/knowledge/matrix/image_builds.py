@@ -26,7 +26,9 @@ _SOURCE = "builds of NVIDIA's image"
 _NOTHING = Absent("no build of NVIDIA's image is beside another torch")
 
 # 0.22.0a0, 2.7.0a0, 3.2.0+git0d4682f0b.nvinternal: no index has such a file
-_OF_IMAGE = re.compile(r"\d{1,2}\.\d{1,2}\.\d{1,2}a0\Z|[\w.+]{1,60}\.nv(?:internal|\d\d\.\d{1,2})\Z")
+_OF_IMAGE = re.compile(
+    r"\d{1,2}\.\d{1,2}\.\d{1,2}a0\Z|[\w.+]{1,60}\.nv(?:internal|\d\d\.\d{1,2})\Z"
+)
 
 
 def image_build_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:

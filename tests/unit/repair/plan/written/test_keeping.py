@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Known
-from fadoctor.model.plan_words import KEEPING
+from fadoctor.model.plan_words import KEEPING, UNCHANGED
 from fadoctor.report.plan_text import render
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan
@@ -53,3 +53,15 @@ def test_nothing_is_said_where_nothing_keeps_it_or_nothing_goes_back(
     want: str, driver: str
 ) -> None:
     assert not any(note.startswith(KEEPING) for note in planned(want, driver).notes)
+
+
+def test_what_no_step_changes_about_a_gpu_is_said_before_the_first() -> None:
+    """Regression: torch was moved for a server that supports such a GPU in no release."""
+    there = start("torch 2.6 with vision and audio", ("Tesla P40", "6.1", "550.54.15"), "3.10")
+    served = {"vllm.version": Known("0.8.5", "test"), "vllm.distribution": Known("vllm", "test")}
+    found = plan(msgspec.structs.replace(there, facts={**there.facts, **served}))
+    said = [each for each in found.notes if each.startswith(UNCHANGED)]
+    assert len(said) == bool(found.changes)
+    assert all("Tesla P40" in each for each in said)
+    text = render(found)
+    assert not said or text.index("No step changes this: ") < text.index("\n1. ")
