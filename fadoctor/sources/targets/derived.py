@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.build_labels import FILES, label_facts
-from fadoctor.knowledge.matrix.image_builds import image_build_facts
+from fadoctor.knowledge.matrix.build_labels import FILES, image_build_facts, label_facts
 from fadoctor.knowledge.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown

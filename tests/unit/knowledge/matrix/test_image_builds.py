@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.knowledge.matrix.image_builds import FORMER, image_build_facts
+from fadoctor.knowledge.matrix.build_labels import FORMER, image_build_facts
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from tests.unit.repair.plan.problems import session
 
