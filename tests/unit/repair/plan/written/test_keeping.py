@@ -9,9 +9,12 @@ import pytest
 
 from fadoctor.model.fact import Known
 from fadoctor.model.plan_words import KEEPING, UNCHANGED
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
+from fadoctor.repair.plan.written.keeping import unchanged_notes
 from fadoctor.report.plan_text import render
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan
+from tests.unit.repair.plan.written.test_advice import LEFT
 
 if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
@@ -57,11 +60,11 @@ def test_nothing_is_said_where_nothing_keeps_it_or_nothing_goes_back(
 
 def test_what_no_step_changes_about_a_gpu_is_said_before_the_first() -> None:
     """Regression: torch was moved for a server that supports such a GPU in no release."""
-    there = start("torch 2.6 with vision and audio", ("Tesla P40", "6.1", "550.54.15"), "3.10")
-    served = {"vllm.version": Known("0.8.5", "test"), "vllm.distribution": Known("vllm", "test")}
-    found = plan(msgspec.structs.replace(there, facts={**there.facts, **served}))
-    said = [each for each in found.notes if each.startswith(UNCHANGED)]
-    assert len(said) == bool(found.changes)
-    assert all("Tesla P40" in each for each in said)
-    text = render(found)
-    assert not said or text.index("No step changes this: ") < text.index("\n1. ")
+    gpu = msgspec.structs.replace(LEFT, subject="gpu[1]", message="No code for Tesla P40.")
+    moved = (Choice("torch", ChoiceKind.INSTALL, "2.8.0", "2.8.0+cu126", "torch==2.8.0+cu126"),)
+    said = tuple(unchanged_notes((gpu, LEFT, gpu), moved))
+    assert said == (f"{UNCHANGED}No code for Tesla P40.",)
+    assert not tuple(unchanged_notes((gpu,), ()))
+    found = planned("vllm", "515.65.01")
+    text = render(msgspec.structs.replace(found, notes=(*found.notes, *said)))
+    assert text.index("No step changes this: No code") < text.index("\n1. ")
