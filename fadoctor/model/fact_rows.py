@@ -124,6 +124,7 @@ packages.mistaken      | mapping | derived     | what PyPI has something else un
 packages.mistaken_instead | text | derived     | where that is to be had which their names mean; Absent where there are none
 packages.mislabelled   | mapping | derived     | packages whose labels say that they were built for another torch, CUDA or C++ ABI -> for which; Absent where none is known to be
 packages.mislabelled_instead | text | derived  | what to do about those; Absent where there are none
+packages.of_former_torch | mapping | derived  | packages of an image of NVIDIA that were built for a torch which was replaced since -> version; Absent where none is known to be
 packages.file_labels   | mapping | derived     | distributions whose file a text says was installed -> the label in its name; Absent of what was looked at itself
 torch.cuda             | version | torch       | torch.version.cuda; Absent in CPU and ROCm builds
 torch.hip              | version | torch       | torch.version.hip

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 KEEPING = "a way that takes nothing back: "
 """How a note begins that is read before the first step."""
 
+UNCHANGED = "no step changes this: "
+"""How a note begins that is read there, too: what stays so on this GPU, whatever is installed."""
+
 
 OPEN_NOTE = "an installer decides which "
 """How a note begins that tells what is wrong with a release that an installer may take."""

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.engine.shell_lines import assignment, unassignment
 from fadoctor.model.fact import printable
 from fadoctor.model.plan import ActionKind, Answer
-from fadoctor.model.plan_words import KEEPING, alternative_text, change_text, conflict_text
+from fadoctor.model.plan_words import (
+    KEEPING,
+    UNCHANGED,
+    alternative_text,
+    change_text,
+    conflict_text,
+)
 from fadoctor.repair.plan.written.dialect import command_line
 from fadoctor.report.paper import wrapped
 from fadoctor.report.plan_answer import answer_text, left_over, one_line
@@ -92,10 +98,13 @@ def _steps(plan: Plan, style: Style) -> Iterator[str]:
     whose = f" for {plan.installer}" if installs else ""
     steps = f"{counted(len(run), 'step')}{whose}. " if run and not in_files else ""
     yield from wrapped(f"{steps}{answer_text(plan)}", width)
-    first = [note for note in plan.notes if note.startswith(KEEPING)]
+    first = [note for note in plan.notes if note.startswith((KEEPING, UNCHANGED))]
     for note in first:
         yield ""
-        yield from wrapped(f"First consider {note}.", width, "", "  ")
+        said = (
+            f"First consider {note}." if note.startswith(KEEPING) else note[:1].upper() + note[1:]
+        )
+        yield from wrapped(said, width, "", "  ")
     for edit in plan.edits:
         yield from _edited(edit, width, windows=plan.windows)
     for number, action in enumerate(() if in_files and plan.edits else run, 1):

@@ -207,3 +207,42 @@ def _there(facts: Mapping[str, Fact]) -> dict[str, str]:
     """Return the distributions that are there, or that a text names."""
     named, installed = (facts.get(f"packages.{noun}") for noun in ("named", "installed"))
     return {**fact_mapping(named), **fact_mapping(installed)}
+
+
+FORMER = "packages.of_former_torch"
+"""Fact with the packages that were built for the torch of an image, and their versions."""
+
+_PARTS = "nvidia-image-parts"
+_BY_IMAGE = "builds of NVIDIA's image"
+_NO_IMAGE = Absent("no build of NVIDIA's image is beside another torch")
+
+# 0.22.0a0, 2.7.0a0, 3.2.0+git0d4682f0b.nvinternal: no index has such a file
+_OF_IMAGE = re.compile(
+    r"\d{1,2}\.\d{1,2}\.\d{1,2}a0\Z|[\w.+]{1,60}\.nv(?:internal|\d\d\.\d{1,2})\Z"
+)
+
+
+def image_build_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    """Return which packages of NVIDIA's image were built for a torch that was replaced.
+
+    The images have builds of their own of torch and of what belongs to it, and a later ``pip
+    install`` can replace torch alone. That it is such an image is told by a version that no index
+    has. Nothing is said where torch is a build of its own, too.
+    """
+    there = _there(facts)
+    proofs = [name for name, version in there.items() if _OF_IMAGE.match(version)]
+    if not proofs:
+        return {FORMER: _NO_IMAGE}
+    torch = facts.get(f"{TORCH}.version", _NO_IMAGE)
+    if isinstance(torch, Unknown):
+        return {FORMER: torch}
+    version = parse_version(str(torch.value)) if isinstance(torch, Known) else None
+    if version is None or version.is_prerelease:
+        return {FORMER: _NO_IMAGE}
+    parts = {}
+    for name, built in sorted(there.items()):
+        row = matrix.find(_PARTS, {"distribution": Known(name, _BY_IMAGE)}).cell("version")
+        pattern = str(row.value) if isinstance(row, Known) else ""
+        if pattern and re.fullmatch(pattern, built):
+            parts[name] = built
+    return {FORMER: Known(parts, _BY_IMAGE) if parts else _NO_IMAGE}

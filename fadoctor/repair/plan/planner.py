@@ -45,8 +45,9 @@ from fadoctor.repair.plan.written.complaints import (
 from fadoctor.repair.plan.written.contradictions import contradicting
 from fadoctor.repair.plan.written.dialect import choose_dialect
 from fadoctor.repair.plan.written.judged_ranges import JudgedRanges
-from fadoctor.repair.plan.written.keeping import keeping_notes
+from fadoctor.repair.plan.written.keeping import keeping_notes, unchanged_notes
 from fadoctor.repair.plan.written.notes import is_advice_only, notes_of, unseen_notes
+from fadoctor.repair.plan.written.told_once import told_once
 from fadoctor.repair.plan.written.worth import worthwhile
 
 if TYPE_CHECKING:
@@ -245,18 +246,15 @@ class _Planning:
             if changes and self.question.fresh
             else writer.package_actions(changes)
         )
-        actions = (
-            *written,
-            *self.variables,
-            *advice_for(
-                self.findings,
-                map(ranges.written, left),
-                changes,
-                holds,
-                commands=is_advice_only(self.problem),
-            ),
-            *advice_for((), told, (), holds, commands=True),
+        advice = advice_for(
+            self.findings,
+            map(ranges.written, left),
+            changes,
+            holds,
+            commands=is_advice_only(self.problem),
         )
+        remarks = advice_for((), told, (), holds, commands=True)
+        actions = told_once((*written, *self.variables, *advice, *remarks))
         explains = explains and not self.unread
         conflicts = tuple(self._conflicts(proof, after, assessment)) if explains else ()
         outcome = outcome_of(actions, proof, conflicts)
@@ -274,6 +272,7 @@ class _Planning:
             wishes=describe(self.wishes),
             notes=(
                 *(self._keeping(solution) if explains else ()),
+                *unchanged_notes(left, changes),
                 *notes_of(self.problem, solution, proof, unread=self.unread),
                 *complaint_notes(notes, solution.changes),
                 *doubt_notes(left),

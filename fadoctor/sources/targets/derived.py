@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.build_labels import FILES, label_facts
+from fadoctor.knowledge.matrix.build_labels import FILES, image_build_facts, label_facts
 from fadoctor.knowledge.matrix.index_names import mistaken_facts
 from fadoctor.model.errors import UsageError
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
@@ -69,6 +69,7 @@ def derive(environment: Environment, matrix: Matrix) -> Environment:
     unmet |= other_python(environment.facts, PACKAGES)
     unmet |= mistaken_facts(environment.facts, matrix)
     unmet |= label_facts(environment.facts, matrix)
+    unmet |= image_build_facts(environment.facts, matrix)
     for name in _OF_MANIFESTS:
         if name not in environment.facts:
             unmet[name] = Absent("no data on what an installer would find")
@@ -101,6 +102,7 @@ def derive_requirements(
     found |= pair_facts(environment.facts, matrix, known, is_state=True)
     found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)
     found |= label_facts(environment.facts, matrix)
+    found |= image_build_facts(environment.facts, matrix)
     return _with(environment, found | other_python(environment.facts, known))
 
 

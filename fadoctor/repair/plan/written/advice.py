@@ -114,7 +114,8 @@ def advice_for(
     found: dict[_Key, Action] = {}
     items: dict[_Key, frozenset[str]] = {}
     told: dict[_Key, tuple[Finding, Fix]] = {}
-    for finding in (*left, *gone):
+    fixes: dict[_Key, int] = {}
+    for number, finding in enumerate((*left, *gone)):
         if finding.severity is Severity.NOTE:
             continue
         is_open = finding.severity is Severity.WARNING and finding.fingerprint in there
@@ -129,13 +130,28 @@ def advice_for(
         for step in fix.steps:
             if step.kind in kinds:
                 _add(found, finding, fix, step)
+                fixes.setdefault((step.kind, step.text), number)
                 if step.kind is StepKind.INSTALL:
                     items[step.kind, step.text] = frozenset(step.items)
                     told.setdefault((step.kind, step.text), (finding, fix))
     _without_parts(found, items)
     _without_rivals(found, items, told, holds)
+    yield from _by_fix(found, fixes)
+
+
+def _by_fix(found: Mapping[_Key, Action], fixes: Mapping[_Key, int]) -> Iterator[Action]:
+    """Yield settings before commands before prose, and the steps of one fix as the fix has them.
+
+    A fix counts by the first of its steps in that order: an export belongs before the command that
+    reads it, and a sentence may be about the line before.
+    """
     order = list(ActionKind)
-    yield from sorted(found.values(), key=lambda action: order.index(action.kind))
+    first: dict[int, int] = {}
+    for key, action in found.items():
+        rank = order.index(action.kind)
+        first[fixes[key]] = min(rank, first.get(fixes[key], rank))
+    keys = sorted(found, key=lambda key: (first[fixes[key]], fixes[key]))
+    yield from (found[key] for key in keys)
 
 
 def _without_parts(found: dict[_Key, Action], items: Mapping[_Key, frozenset[str]]) -> None:

@@ -8,8 +8,9 @@ import msgspec
 
 from fadoctor.knowledge.matrix.versions import is_older, version_key, version_part
 from fadoctor.model.fact import Known, Unknown, fact_text
+from fadoctor.model.finding import Severity
 from fadoctor.model.packages import ATTENTION, COMPILED_BESIDE, PACKAGES, TORCH
-from fadoctor.model.plan_words import KEEPING
+from fadoctor.model.plan_words import KEEPING, UNCHANGED
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.choices.released import is_there
 from fadoctor.repair.plan.states.compiled import ASSUMED
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
+    from fadoctor.model.finding import Finding
     from fadoctor.model.verdict import Verdict
+    from fadoctor.repair.plan.choices.choice import Choice
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.search.solution import Solution
 
@@ -27,6 +30,8 @@ _HEAVY = (TORCH, *COMPILED_BESIDE)
 """Packages that nobody takes back for nothing: the models that run on them may need them."""
 
 _SDPA = "sdpa-"
+_GPU = "gpu["
+"""How the subject of a finding about one GPU begins."""
 
 
 def keeping_notes(
@@ -51,6 +56,18 @@ def keeping_notes(
     if new and set(back) == {TORCH} and _may_run_sdpa(verdicts):
         named = ", ".join(new)
         yield f"{KEEPING}torch {back[TORCH]} has attention of its own (sdpa), and needs no {named}"
+
+
+def unchanged_notes(left: Iterable[Finding], changes: Iterable[Choice]) -> Iterator[str]:
+    """Yield what a plan that has steps leaves wrong about a GPU, which those steps are not for.
+
+    Whoever reads the steps alone would think that the program runs afterwards.
+    """
+    if not any(True for _ in changes):
+        return
+    errors = (each for each in left if each.severity is Severity.ERROR)
+    about = (each for each in errors if each.subject.startswith(_GPU))
+    yield from dict.fromkeys(f"{UNCHANGED}{each.message}" for each in about)
 
 
 def _taken_back(problem: Problem, solution: Solution) -> Iterator[tuple[str, str]]:

@@ -124,3 +124,18 @@ def test_the_undo_of_a_variable_is_a_line_where_its_value_is_known(before: Fact,
     finding = msgspec.structs.replace(LEFT, fixes=(Fix("a", "Show", Safety.SAFE, (step,)),))
     world = Environment("0", Target("facts", "test", "test"), {"env.SHOWN": before})
     assert [each.undo for each in variable_actions(world, [finding])] == [undo]
+
+
+def test_the_steps_of_one_fix_stay_in_its_order() -> None:
+    """Regression: the variable of a build was exported after the build, not before it."""
+    steps = (
+        Step(StepKind.SYSTEM, "pip uninstall -y a-kernel"),
+        Step(StepKind.SET, "export A_BUILD=1", items=("A_BUILD=1",)),
+        Step(StepKind.SYSTEM, "pip install a-kernel"),
+        Step(StepKind.ADVICE, "It compiles."),
+    )
+    build = Fix("build", "Build it", Safety.SAFE, steps)
+    mine = msgspec.structs.replace(LEFT, fixes=(build,))
+    system = msgspec.structs.replace(LEFT, rule_id="b", fingerprint="b", fixes=(OTHER,))
+    found = advice_for([system, mine], [system, mine], (), lambda _, __: True, commands=True)
+    assert [each.text for each in found] == [*(step.text for step in steps), "rent another GPU"]

@@ -8,10 +8,13 @@ import msgspec
 import pytest
 
 from fadoctor.model.fact import Known
-from fadoctor.model.plan_words import KEEPING
+from fadoctor.model.plan_words import KEEPING, UNCHANGED
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
+from fadoctor.repair.plan.written.keeping import unchanged_notes
 from fadoctor.report.plan_text import render
 from tests.states.starts import start
 from tests.unit.repair.plan.problems import plan
+from tests.unit.repair.plan.written.test_advice import LEFT
 
 if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
@@ -53,3 +56,15 @@ def test_nothing_is_said_where_nothing_keeps_it_or_nothing_goes_back(
     want: str, driver: str
 ) -> None:
     assert not any(note.startswith(KEEPING) for note in planned(want, driver).notes)
+
+
+def test_what_no_step_changes_about_a_gpu_is_said_before_the_first() -> None:
+    """Regression: torch was moved for a server that supports such a GPU in no release."""
+    gpu = msgspec.structs.replace(LEFT, subject="gpu[1]", message="No code for Tesla P40.")
+    moved = (Choice("torch", ChoiceKind.INSTALL, "2.8.0", "2.8.0+cu126", "torch==2.8.0+cu126"),)
+    said = tuple(unchanged_notes((gpu, LEFT, gpu), moved))
+    assert said == (f"{UNCHANGED}No code for Tesla P40.",)
+    assert not tuple(unchanged_notes((gpu,), ()))
+    found = planned("vllm", "515.65.01")
+    text = render(msgspec.structs.replace(found, notes=(*found.notes, *said)))
+    assert text.index("No step changes this: No code") < text.index("\n1. ")
