@@ -141,7 +141,7 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.repair.resolution.held_open import held_notes
+    from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
@@ -158,20 +158,18 @@ def _written_for(
         return made._replace(plan=_held(made.plan, written.lines.held)), after
     # what stays open is bounded as the files are by then
     bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)
-    if bounded:
-        again = _lines_for(request, knowledge, environments, bounded_plan)
+    more = with_ready_made(bounded_plan, written.given(as_read), knowledge)
+    if more is not plan:
+        again = _lines_for(request, knowledge, environments, more)
         if again.found is None or not again.found.worse:
-            plan, written = bounded_plan, again
+            plan, written = more, again
         else:
             bounded = frozenset()
     lines, found = written
-    told = [
-        each
-        for each in as_read.target.notes
-        if speaks_of_unasked(each) or speaks_of_moved_torch(each)
-    ]
-    open_ = open_notes(written.given(as_read), knowledge, bounded)
-    held = held_notes(as_read, knowledge)
+    given = written.given(as_read)  # of what a plan repairs nothing is told
+    told = [e for e in given.target.notes if speaks_of_unasked(e) or speaks_of_moved_torch(e)]
+    open_ = open_notes(given, knowledge, bounded)
+    held = held_notes(given, knowledge, plan)
     notes = (*plan.notes, *lines.notes, *open_, *held, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
