@@ -269,8 +269,7 @@ class Installs:
         number = 0 if given.flags & ALONE else self.tally.command()
         for word in (pages := given.values(PAGES)):
             self.stage.note(self.text.place(word.at).line, unseen_page(clean_url(word.text)))
-        of = {"command": number, "has_pages": bool(pages)}
-        found = [msgspec.structs.replace(each, **of) for each in found]
+        found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
         self.install(built, index, given.flags)
 
@@ -286,8 +285,8 @@ class Installs:
             return
         if now and is_other:
             replace_triton(self.stage, asked, now[-1])
-        for move in list(moves(self.stage, asked, self.matrix, index)):
-            carry_out(self.stage, move, index)
+        for move in (found := list(moves(self.stage, asked, self.matrix, index))):
+            carry_out(self.stage, move, index, found)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""
