@@ -20,7 +20,6 @@ from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     YAML,
-    changed_line,
     command_with_index,
     command_without_index,
     index_line,
@@ -137,7 +136,7 @@ def _lines_of(
             ):
                 continue
             old = lines[place.line - 1]
-            new = changed_line(old, column, name, wanted, file.kind)
+            new = routes.line(lines, (place, column), change, file.kind)
             if new is None:
                 told = _edits(place.file, by_hand(place, change, file.manifest))
                 edits += by_poetry(lines, place, wanted, index) or told
