@@ -167,7 +167,8 @@ def _written_for(
             bounded = frozenset()
     lines, found = written
     given = written.given(as_read)  # of what a plan repairs nothing is told
-    told = [e for e in given.target.notes if speaks_of_unasked(e) or speaks_of_moved_torch(e)]
+    notes = given.target.notes[len(as_read.target.notes) :] or as_read.target.notes
+    told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
     open_ = open_notes(given, knowledge, bounded)
     held = held_notes(given, knowledge, plan)
     notes = (*plan.notes, *lines.notes, *open_, *held, *told)

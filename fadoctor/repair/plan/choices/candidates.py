@@ -24,7 +24,7 @@ from fadoctor.repair.plan.choices.index_wheels import IndexWheels
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.jetson import for_jetson
 from fadoctor.repair.plan.choices.known_code import with_code_known
-from fadoctor.repair.plan.choices.lost_torch import cuda_of_labels, lost_torch
+from fadoctor.repair.plan.choices.lost_torch import cuda_of_labels, lost_torch, minor_of_labels
 from fadoctor.repair.plan.choices.released import released
 from fadoctor.repair.plan.choices.releases import Releases, python_of
 from fadoctor.repair.plan.choices.wheel_facts import known, text_of
@@ -69,6 +69,7 @@ class Candidates:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
         lost = lost_torch(environment, self.matrix)
         here = lost.release if lost else version_part(text_of(environment, "torch.version"), "base")
+        here = minor_of_labels(environment) or here
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
         fitting = with_code_known(fitting, environment, self.matrix)
         found = [self._at_distance(choice, here) for choice in fitting]

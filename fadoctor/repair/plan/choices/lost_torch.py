@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import BESIDE_TORCH, EXTENSIONS, RELEASE_TABLES, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, EXTENSIONS, PACKAGES, RELEASE_TABLES, TORCH
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 
 if TYPE_CHECKING:
@@ -61,3 +61,15 @@ def cuda_of_labels(environment: Environment, matrix: Matrix) -> str:
     told = Counter(str(e.value) for row in cells if isinstance(e := row.cell("cuda"), Known))
     most = told.most_common(2)
     return most[0][0] if most and (len(most) == 1 or most[0][1] > most[1][1]) else ""
+
+
+def minor_of_labels(environment: Environment) -> str:
+    """Return the torch that files beside one are for of which an installer decides the release.
+
+    "" where they name none or two, and where a file says which torch comes.
+    """
+    name = PACKAGES[TORCH][0]
+    if name not in environment.ranges and name not in environment.bounded:
+        return ""
+    minors = {text_of(environment, f"{package}.wheel.torch") for package in EXTENSIONS} - {""}
+    return minors.pop() if len(minors) == 1 else ""

@@ -97,6 +97,7 @@ def test_beside_other_steps_the_file_for_its_torch_is_written(tmp_path: Path) ->
     [diff] = [edit.diff for edit in plan.edits if edit.diff]
     assert "-pip install flash-attn\n" in diff
     assert "cu11torch2.4cxx11abiFALSE-cp310-cp310-linux_x86_64.whl" in diff
+    assert not any("installer replaces torch" in note for note in plan.notes)  # it is repaired
 
 
 def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:

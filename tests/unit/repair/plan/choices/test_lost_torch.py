@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.repair.plan.choices.lost_torch import LostTorch, cuda_of_labels, lost_torch
+from fadoctor.repair.plan.choices.lost_torch import (
+    LostTorch,
+    cuda_of_labels,
+    lost_torch,
+    minor_of_labels,
+)
 from fadoctor.repair.plan.choices.text_builds import with_abi_of_build
 from tests.unit.repair.plan.problems import golden, session
 
@@ -71,3 +77,12 @@ def test_labels_beside_an_open_torch_name_its_cuda(changes: dict[str, object], c
     }  # fmt: skip
     found = golden("linux-a100-healthy", **{**plain, **changes})
     assert cuda_of_labels(found, session().matrix) == cuda
+
+
+def test_files_beside_an_open_torch_name_its_release() -> None:
+    there = golden("linux-a100-healthy", flash_attn__wheel__torch="2.8")
+    assert minor_of_labels(there) == ""
+    open_ = msgspec.structs.replace(there, bounded={"torch": ">=2.4"})
+    assert minor_of_labels(open_) == "2.8"
+    other = {**open_.facts, "xformers.wheel.torch": Known("2.7", "a file")}
+    assert minor_of_labels(msgspec.structs.replace(open_, facts=other)) == ""
