@@ -144,6 +144,7 @@ def _written_for(
     from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
+    from fadoctor.repair.resolution.other_image import other_image
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
     from fadoctor.sources.manifests.planned import speaks_of_moved_torch, speaks_of_unasked
@@ -171,7 +172,8 @@ def _written_for(
     told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
     open_ = open_notes(given, knowledge, bounded)
     held = held_notes(given, knowledge, plan)
-    notes = (*plan.notes, *lines.notes, *open_, *held, *told)
+    other = other_image(plan, as_read, Matrix(knowledge.tables))
+    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))

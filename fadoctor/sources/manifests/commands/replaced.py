@@ -82,8 +82,8 @@ def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str
 def carry_out(stage: Stage, move: Move, index: str, others: Iterable[Move] = ()) -> None:
     """Put what is needed in the place of what is there, and say so.
 
-    `others`: what the same command replaces; of a torch that another command named the
-    note says what to ask for there, with what is published beside it.
+    `others`: what the same command replaces. Of a torch that another command named, the note says
+    what to ask for there, with what is published beside it.
 
     Not a torch that the image or a command pins where a companion requires another: the pin is
     meant, and what was published with it breaks. The rules tell that both do not go together.

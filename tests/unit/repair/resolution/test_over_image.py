@@ -216,3 +216,24 @@ def test_an_image_whose_tag_tells_its_torch_is_built_over(tmp_path: Path) -> Non
     assert "/whl/cu128" in line
     assert {"torch", "torchvision", "torchaudio"} <= {each.split("==")[0] for each in line.split()}
     assert diff.index(" FROM ${BASE}") < diff.index("+RUN")
+
+
+@pytest.mark.parametrize(
+    ("tag", "gpu", "said"),
+    [
+        ("torch2.6.0-cu124", "RTX 5090", "torch 2.7 or newer for CUDA 12.8 has code"),
+        ("torch2.6.0-cu124", "H100", ""),
+        ("torch2.6.0-cu124-py311", "RTX 5090", ""),  # it is built over
+    ],
+)
+def test_of_an_unknown_python_another_image_is_named(
+    tmp_path: Path, tag: str, gpu: str, said: str
+) -> None:
+    """Regression: no known release was said to help, where none could be chosen."""
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"FROM lab/train:{tag}\nRUN pip install einops\n")
+    what = ProgramRequest(requirements=file, gpu=gpu, driver="575.57.08")
+    plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+    notes = [note for note in plan.notes if "an image with" in note]
+    assert len(notes) == bool(said)
+    assert all(said in note and f"{file}:1:6" in note for note in notes)
