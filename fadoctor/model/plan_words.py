@@ -34,6 +34,16 @@ DOUBT_NOTE = "not decided: "
 """How a note begins on what may be wrong, where no fact tells."""
 
 
+OPEN_PYTHON = "for an unknown Python "
+"""How the reason of a conflict begins where nobody knows which files an installer takes."""
+
+
+def lacks_python(plan: Plan) -> bool:
+    """Return whether nothing could be chosen because the Python is unknown."""
+    reasons = (text for each in plan.conflicts for text in each.because)
+    return any(text.startswith(OPEN_PYTHON) for text in reasons)
+
+
 def has_doubts(plan: Plan) -> bool:
     """Return whether a plan has a note on what may be wrong."""
     return any(note.startswith(DOUBT_NOTE) for note in plan.notes)

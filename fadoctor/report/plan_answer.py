@@ -11,6 +11,7 @@ from fadoctor.model.plan_words import (
     has_doubts,
     is_mostly_open,
     is_unasked,
+    lacks_python,
     leaves_open,
 )
 from fadoctor.report.words import counted
@@ -29,6 +30,7 @@ _MOSTLY_OPEN = "No problem was found, and most rules could not be decided"
 _UNASKED = "No problem was found, and no installer was asked"
 _DOUBTED = "Whether something is wrong here could not be decided"
 _HOPELESS = "No known release helps"
+_WITHOUT_PYTHON = "No release can be chosen before the Python is named"
 _CLEAN = "Afterwards no problem remains"
 _NONE_FOUND = "Afterwards no rule that could be decided finds a problem"
 _NOT_KNOWN = "Afterwards no known problem remains"
@@ -88,7 +90,8 @@ def _said(plan: Plan) -> str:
             return _said_of_nothing(plan)
         case PlanOutcome.IMPOSSIBLE:
             is_sought = plan.proof.missed or plan.proof.lost or plan.conflicts
-            return _HOPELESS if is_sought else _NO_COMMAND
+            hopeless = _WITHOUT_PYTHON if lacks_python(plan) else _HOPELESS
+            return hopeless if is_sought else _NO_COMMAND
         case PlanOutcome.PARTIAL:
             return _said_of_part(plan)
         case PlanOutcome.REPAIRS:

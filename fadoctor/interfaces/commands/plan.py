@@ -141,9 +141,10 @@ def _written_for(
     the new texts have errors of releases that only they decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.repair.resolution.held_open import held_notes
+    from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
+    from fadoctor.repair.resolution.other_image import other_image
     from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
     from fadoctor.sources.manifests.planned import speaks_of_moved_torch, speaks_of_unasked
@@ -158,21 +159,21 @@ def _written_for(
         return made._replace(plan=_held(made.plan, written.lines.held)), after
     # what stays open is bounded as the files are by then
     bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)
-    if bounded:
-        again = _lines_for(request, knowledge, environments, bounded_plan)
+    more = with_ready_made(bounded_plan, written.given(as_read), knowledge)
+    if more is not plan:
+        again = _lines_for(request, knowledge, environments, more)
         if again.found is None or not again.found.worse:
-            plan, written = bounded_plan, again
+            plan, written = more, again
         else:
             bounded = frozenset()
     lines, found = written
-    told = [
-        each
-        for each in as_read.target.notes
-        if speaks_of_unasked(each) or speaks_of_moved_torch(each)
-    ]
-    open_ = open_notes(written.given(as_read), knowledge, bounded)
-    held = held_notes(as_read, knowledge)
-    notes = (*plan.notes, *lines.notes, *open_, *held, *told)
+    given = written.given(as_read)  # of what a plan repairs nothing is told
+    notes = given.target.notes[len(as_read.target.notes) :] or as_read.target.notes
+    told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
+    open_ = open_notes(given, knowledge, bounded)
+    held = held_notes(given, knowledge, plan)
+    other = other_image(plan, as_read, Matrix(knowledge.tables))
+    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))

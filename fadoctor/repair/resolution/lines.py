@@ -15,12 +15,11 @@ from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.by_hand import by_hand, open_questions
 from fadoctor.repair.resolution.columns import Columns
-from fadoctor.repair.resolution.over_image import OverImage
+from fadoctor.repair.resolution.over_image import OverImage, list_or_image
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     YAML,
-    changed_line,
     command_with_index,
     command_without_index,
     index_line,
@@ -32,7 +31,7 @@ from fadoctor.repair.resolution.said_elsewhere import SaidOf
 from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
-from fadoctor.sources.manifests.formats.requirements_txt import KIND, recognises
+from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.source import Source, open_source
@@ -137,7 +136,7 @@ def _lines_of(
             ):
                 continue
             old = lines[place.line - 1]
-            new = changed_line(old, column, name, wanted, file.kind)
+            new = routes.line(lines, (place, column), change, file.kind)
             if new is None:
                 told = _edits(place.file, by_hand(place, change, file.manifest))
                 edits += by_poetry(lines, place, wanted, index) or told
@@ -233,8 +232,7 @@ def _files(names: Iterable[str], opened: Callable[[str], Source]) -> dict[str, _
         bounding = {each.place.file for each in manifest.constraints}
         for place in (asking | bounding) - found.keys():
             each = opened(place)
-            is_list = recognises(PurePath(place).name, each.head)
-            kind = KIND if is_list else manifest.kind
+            kind = list_or_image(PurePath(place).name, each.head) or manifest.kind
             found[place] = _File(each, manifest, kind, asks=place in asking)
     return found
 

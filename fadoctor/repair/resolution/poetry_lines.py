@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
 
 _TABLE = re.compile(r"\[tool\.poetry\.(?:group\.(?P<group>[\w-]{1,60})\.)?dependencies\]")
+_TEXT = re.compile(r"\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'")
+_URL = re.compile(r"\burl\s{0,9}=\s{0,9}(?:\"[^\"\n]{0,2000}\"|'[^'\n]{0,2000}')")
 
 
 def by_poetry(lines: Sequence[str], place: Place, wanted: str, index: str) -> list[Edit]:
@@ -23,9 +25,7 @@ def by_poetry(lines: Sequence[str], place: Place, wanted: str, index: str) -> li
 
     None where the line is in no table of poetry's, or a file is named by its address.
     """
-    above = (line.strip() for line in reversed(lines[: place.line]))
-    header = next((line for line in above if line.startswith("[")), "")
-    table = _TABLE.match(header)
+    table = _table_of(lines, place)
     if table is None or not wanted or "@" in wanted:
         return []
     group = ("--group", table["group"]) if table["group"] else ()
@@ -40,6 +40,34 @@ def by_poetry(lines: Sequence[str], place: Place, wanted: str, index: str) -> li
         Edit(place.file, command=named, text=first),
         Edit(place.file, command=asked, text=text),
     ]
+
+
+def poetry_line(lines: Sequence[str], place: Place, column: int, wanted: str) -> str | None:
+    """Return the line of a table of poetry's that asks for an exact release, or for a file.
+
+    For a project whose torch is written anew as well: a command for the others would be refused by
+    what still pins the old torch. None where the value has not the form for that.
+    """
+    line, start = lines[place.line - 1], column - 1
+    if _table_of(lines, place) is None:
+        return None
+    _, is_file, url = wanted.partition(" @ ")
+    version = wanted.partition("==")[2]
+    pair = f'url = "{url}"' if is_file else f'version = "{version}"'
+    if not (is_file or version):
+        return None
+    text = _TEXT.match(line, start)
+    old = text or (_URL.search(line, start) if line[start : start + 1] == "{" else None)
+    if old is None or (text and is_file and "{" in line[:start]):
+        return None
+    new = pair if not text else f"{{ {pair} }}" if is_file else f'"{version}"'
+    return line[: old.start()] + new + line[old.end() :]
+
+
+def _table_of(lines: Sequence[str], place: Place) -> re.Match[str] | None:
+    """Return the header above a line, where it is of a table of poetry's."""
+    above = (line.strip() for line in reversed(lines[: place.line]))
+    return _TABLE.match(next((line for line in above if line.startswith("[")), ""))
 
 
 def in_one_command(edits: Iterable[Edit]) -> list[Edit]:

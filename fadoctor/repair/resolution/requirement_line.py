@@ -34,6 +34,10 @@ _LISTS = ("requirements.txt", *_OF_SHELLS)
 YAML = ("environment.yml",)
 """Kinds of files by how they list requirements; of others no line is changed."""
 
+# up to white space, a quote, or the semicolon before a marker
+_ADDRESS = re.compile(
+    r"(?:[A-Za-z][\w+]{1,20}://|\.{0,2}/)(?:[^\s'\";]|;(?=[^\s'\"])){1,2000}", re.ASCII
+)
 # between two texts of a list
 _COMMA = re.compile(r"\s{0,8},\s{0,8}")
 # - torch==2.2.1
@@ -113,7 +117,7 @@ def _wheel(line: str, start: int) -> re.Match[str] | None:
 
 def _address(line: str, start: int) -> re.Match[str] | None:
     """Return the address or path that a line consists of."""
-    return re.compile(r"(?:[A-Za-z][\w+]{1,20}://|\.{0,2}/)[^\s'\"]{1,2000}").match(line, start)
+    return _ADDRESS.match(line, start)
 
 
 def _deleted(line: str, found: re.Match[str], kind: str) -> str | None:

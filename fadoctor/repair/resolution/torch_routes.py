@@ -14,6 +14,7 @@ from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.resolution.poetry_lines import poetry_line
 from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
@@ -184,13 +185,27 @@ class Routes:
         lines[at - 1] = f"{line}\n{alone[1]}{alone[2]}{asked}{alone[2]},{alone[3]}"
         return found
 
+    def line(
+        self, lines: list[str], at: tuple[Place, int], change: tuple[str, str, str], kind: str
+    ) -> str | None:
+        """Return a line with another requirement in it; None where it has not the form for that.
+
+        In tables of poetry's only beside a torch that is written anew there.
+        """
+        (place, column), (name, wanted, _) = at, change
+        new = changed_line(lines[place.line - 1], column, name, wanted, kind)
+        if new is None and self._is_by_poetry(place.file):
+            return poetry_line(lines, place, column, wanted)
+        return new
+
+    def _is_by_poetry(self, name: str) -> bool:
+        """Return whether torch is asked for in tables of poetry's, and by now in another way."""
+        project = self._projects.get(name) if name in self._routed else None
+        return project is not None and project[0].form.tool == POETRY.tool
+
     def locked(self, edits: list[Edit]) -> list[Edit]:
         """Return edits where poetry writes its lock by what its project says."""
-        folders = {
-            PurePath(name).parent
-            for name in self._routed
-            if (project := self._projects[name]) is not None and project[0].form.tool == POETRY.tool
-        }
+        folders = {PurePath(name).parent for name in self._routed if self._is_by_poetry(name)}
         found = []
         for each in edits:
             is_lock = each.command[:3] == _ADD and PurePath(each.file).parent in folders

@@ -8,11 +8,19 @@ from fadoctor.model.place import Place
 from fadoctor.sources.manifests.chosen import ManifestRequest
 
 _NOT_SEEN = "not looked at"
+_OF_ONE = "that one command names "
+_PAGE_LIMIT = 200
+"""Longest address in a note, in characters."""
 
 
 def unseen_files(where: str) -> str:
     """Return the note on a page of files that an installer looks at, too."""
     return f"files at {where} {_NOT_SEEN}"
+
+
+def unseen_page(where: str) -> str:
+    """Return the note on such a page that one command names: others do not look there."""
+    return f"files at {where[:_PAGE_LIMIT]} {_OF_ONE}{_NOT_SEEN}"
 
 
 def speaks_of_files(note: str) -> bool:
@@ -112,6 +120,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Whether the newer releases of the installer do so, though torch is there before."""
     is_renewed: bool = False
     """Whether what is there of it does not stay: ``pip install --upgrade``."""
+    has_pages: bool = False
+    """Whether its command looks at pages of files as well that nobody has read."""
     command: int = 0
     """Which command names it, counted from 1: an installer heeds all of one at once."""
 
@@ -170,3 +180,8 @@ class Manifest(msgspec.Struct, frozen=True):
     def has_unseen_files(self) -> bool:
         """Whether an installer looks at pages of files that nobody has read."""
         return any(map(speaks_of_files, self.notes))
+
+    @property
+    def has_common_pages(self) -> bool:
+        """Whether it looks there for all that is asked for, and not for what one command names."""
+        return any(speaks_of_files(note) and _OF_ONE not in note for note in self.notes)

@@ -31,6 +31,9 @@ _WHEEL = re.compile(
     r"-[\w.]{1,60}-[\w.]{1,60}-[\w.]{1,200}\.whl",
     re.ASCII,
 )
+# https://example.org/x-1.0-py3-none-any.whl; sys_platform == "win32"
+_MARKER = re.compile(r" ;|; ")
+"""What parts an address from its marker: a semicolon alone may be in the address."""
 _EGG = re.compile(r"[#&]egg=([A-Za-z0-9][A-Za-z0-9._-]{0,99})")
 # flash-attn-2.8.3.tar.gz
 _ARCHIVE = re.compile(
@@ -92,7 +95,7 @@ def _complaint(text: str, source: Source) -> str:
 
 def read_address(text: str, place: Place) -> Requirement | None:
     """Return what an address or a path without a name asks for; None where it says no name."""
-    address, _, marker = text.partition(" ;")
+    address, marker = (*_MARKER.split(text, maxsplit=1), "")[:2]
     address = address.strip()
     url = _of_address(address)
     egg = _EGG.search(address)

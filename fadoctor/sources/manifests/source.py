@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -97,8 +98,17 @@ class Source(msgspec.Struct, frozen=True):
         if len(self.within) >= DEPTH_LIMIT:
             raise self.error(f"includes go more than {DEPTH_LIMIT} deep")
         name = os.path.join(os.path.dirname(self.name), path)  # noqa: PTH118, PTH120 -- "./" stays
-        found = _read(name, self.path.parent / path, self)
+        found = _read(_without_detour(name, self.path.parent / path), self.path.parent / path, self)
         return msgspec.structs.replace(found, text=self.instead.get(found.name, found.text))
+
+
+def _without_detour(name: str, path: Path) -> str:
+    """Return the shortest name of a file: docker/Dockerfile for docker/../docker/Dockerfile."""
+    short = posixpath.normpath(name)
+    if "/../" not in name or short.startswith(".."):
+        return name
+    is_same = os.path.realpath(short) == os.path.realpath(path)
+    return short if is_same else name  # a link may lead another way
 
 
 def open_source(name: str, choice: ManifestRequest | None = None, fence: str = "") -> Source:

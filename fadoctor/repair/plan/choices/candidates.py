@@ -24,7 +24,7 @@ from fadoctor.repair.plan.choices.index_wheels import IndexWheels
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.jetson import for_jetson
 from fadoctor.repair.plan.choices.known_code import with_code_known
-from fadoctor.repair.plan.choices.lost_torch import lost_torch
+from fadoctor.repair.plan.choices.lost_torch import cuda_of_labels, lost_torch, minor_of_labels
 from fadoctor.repair.plan.choices.released import released
 from fadoctor.repair.plan.choices.releases import Releases, python_of
 from fadoctor.repair.plan.choices.wheel_facts import known, text_of
@@ -57,8 +57,9 @@ class Candidates:
     def torch(self, environment: Environment) -> tuple[Choice, ...]:
         """Return the torch builds for this platform and Python, nearest first, then newest.
 
-        Of one release that is first whose CUDA is nearest to the one that is here. A torch that was
-        replaced by a build for the CPU is meant where its companions still tell of it.
+        Of one release that is first whose CUDA is nearest to the one that is here, or that labels
+        of the files beside it name. A torch that was replaced by a build for the CPU is meant where
+        its companions still tell of it.
         """
         platform, python = text_of(environment, "host.platform"), python_of(environment)
         if not platform or not python:
@@ -68,10 +69,12 @@ class Candidates:
             self._torch[asked] = tuple(self._torch_builds(platform, python))
         lost = lost_torch(environment, self.matrix)
         here = lost.release if lost else version_part(text_of(environment, "torch.version"), "base")
+        here = minor_of_labels(environment) or here
         fitting = for_jetson(self._torch[asked], environment, self.matrix)
         fitting = with_code_known(fitting, environment, self.matrix)
         found = [self._at_distance(choice, here) for choice in fitting]
         cuda = lost.cuda if lost else text_of(environment, "torch.cuda")
+        cuda = cuda or cuda_of_labels(environment, self.matrix)
         return tuple(sorted(found, key=lambda c: (c.distance, c.age, *_cuda_apart(c, cuda))))
 
     def torch_for_some_python(self, environment: Environment) -> tuple[Choice, ...]:

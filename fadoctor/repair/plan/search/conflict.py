@@ -15,9 +15,10 @@ from fadoctor.judging.diagnose import foresee
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Gpu, Kernels
 from fadoctor.model.errors import UsageError
-from fadoctor.model.fact import fact_text
+from fadoctor.model.fact import Unknown, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import Alternative, Conflict
+from fadoctor.model.plan_words import OPEN_PYTHON
 from fadoctor.repair.plan.choices.build import missing_tools
 from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.hub.hub_ways import changes_of, hub_conflict, hub_instead
@@ -107,7 +108,9 @@ def _open_conflicts(
     met = _met_together(problem, base, wish)
     first = _open_conflict(problem, base, met, own) if met and met != wish else None
     if first is None or not first.because:
-        yield msgspec.structs.replace(found, because=(_NO_COMBINATION,))
+        is_open = isinstance(problem.environment.fact("python.version"), Unknown)
+        because = f"{OPEN_PYTHON}no release can be chosen" if is_open else _NO_COMBINATION
+        yield msgspec.structs.replace(found, because=(because,))
         return
     yield first
     apart = f"{_NO_COMBINATION} together with {_named(met)}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.versions import is_in, version_part
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
-from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE, TORCH, XFORMERS
+from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE, TORCH, VLLM, XFORMERS
 from fadoctor.repair.plan.states.after_unset import without_folders
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ _LINKED = (
     "failure", "missing", "cause", "wanted_by", "provider", "found_by", "says", "hint", "undefined",
 )  # fmt: skip
 """What reading an extension says of it and torch together: void when torch changes."""
+
+_OF_TABLES = (VLLM,)
+"""Packages of which tables say for which CUDA their files are: rules hold it against torch's."""
 
 _BROKEN = ("truncated", "not-elf")
 _RUNTIME = re.compile(r"libcudart\.so\.(?P<major>[0-9]{1,3})(?:[.0-9]{0,20})")
@@ -107,7 +110,8 @@ def beside_other_torch(facts: Mapping[str, Fact], torch: Mapping[str, Fact]) -> 
         is_for_it = _runtime(facts, extension) == _linking(torch)[0]
         is_taken = is_for_it and _takes(facts, package, torch)
         is_told = (_names_torch(facts, package) or is_taken) and not is_wrong
-        is_told = is_told and (not moves or is_for_it or names_cuda(facts, package))
+        is_unread = facts.get(f"{extension}.file") == _THERE and package in _OF_TABLES
+        is_told = is_told and (not moves or is_for_it or is_unread or names_cuda(facts, package))
         fact = _BY_LABEL if is_told else _NOBODY_KNOWS
         changed |= _void(facts, package, extension, fact)
     return changed

@@ -19,6 +19,7 @@ from fadoctor.sources.manifests.commands.install_options import (
     FILES,
     INDEX,
     MORE_INDEXES,
+    PAGES,
     UPGRADE,
     asks_one_index,
     bounds_of,
@@ -52,7 +53,7 @@ from fadoctor.sources.manifests.formats.conda_spec import (
 )
 from fadoctor.sources.manifests.images.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.installed.isolated import as_built, unmarked
-from fadoctor.sources.manifests.planned import unseen_files
+from fadoctor.sources.manifests.planned import unseen_page
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -266,7 +267,9 @@ class Installs:
             named = renamed(self.wishes(word, is_uv=is_uv), index)
             found += tied(named) if is_only else named
         number = 0 if given.flags & ALONE else self.tally.command()
-        found = [msgspec.structs.replace(each, command=number) for each in found]
+        for word in (pages := given.values(PAGES)):
+            self.stage.note(self.text.place(word.at).line, unseen_page(clean_url(word.text)))
+        found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
         self.install(built, index, given.flags)
 
@@ -282,8 +285,8 @@ class Installs:
             return
         if now and is_other:
             replace_triton(self.stage, asked, now[-1])
-        for move in list(moves(self.stage, asked, self.matrix, index)):
-            carry_out(self.stage, move, index)
+        for move in (found := list(moves(self.stage, asked, self.matrix, index))):
+            carry_out(self.stage, move, index, found)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""
@@ -294,9 +297,6 @@ class Installs:
             for word in given.values(names):
                 # uv: --index name=https://...
                 return "" if word.is_open else clean_url(word.text.rpartition("=")[2])
-        for word in given.values(("-f", "--find-links")):
-            note = unseen_files(clean_url(word.text)[:200])
-            self.stage.note(self.text.place(word.at).line, note)
         return ""
 
     def wishes(self, word: FilledWord, *, is_uv: bool) -> list[Requirement]:

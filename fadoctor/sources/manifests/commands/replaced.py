@@ -79,8 +79,11 @@ def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str
                 yield asker.name, f"{asker.name}{asker.specifier} {told}"
 
 
-def carry_out(stage: Stage, move: Move, index: str) -> None:
+def carry_out(stage: Stage, move: Move, index: str, others: Iterable[Move] = ()) -> None:
     """Put what is needed in the place of what is there, and say so.
+
+    `others`: what the same command replaces. Of a torch that another command named, the note says
+    what to ask for there, with what is published beside it.
 
     Not a torch that the image or a command pins where a companion requires another: the pin is
     meant, and what was published with it breaks. The rules tell that both do not go together.
@@ -95,9 +98,22 @@ def carry_out(stage: Stage, move: Move, index: str) -> None:
         stage.packages.pop(old.name, None)
     shown = f"{asker.name}{asker.specifier}"
     wanted = f"requires {old.name}{move.needs}" if move.needs else f"takes another {old.name}"
-    stage.note(asker.place.line, f"{shown} {wanted}{REPLACES}{old.name}{old.specifier}")
+    told = f"{shown} {wanted}{REPLACES}{old.name}{old.specifier}"
+    stage.note(asker.place.line, told if is_meant else told + _instead(move, others))
     if old.name == TORCH and not is_meant:
         outdate(stage, old)
+
+
+def _instead(move: Move, others: Iterable[Move]) -> str:
+    """Return what a command should ask for whose torch does not stay, as the end of a note."""
+    old = move.there
+    is_named = old.name == TORCH and old.command and exact_version(old.specifier)
+    if not (is_named and exact_version(move.needs)):
+        return ""
+    same = (each for each in others if each.asker == move.asker and exact_version(each.needs))
+    beside = [f"{e.there.name}{e.needs}" for e in same if e.there.name in BESIDE_TORCH]
+    asked = " ".join((f"{old.name}{move.needs}", *beside))
+    return f", so the one at {old.place} does not stay: ask for {asked} there"
 
 
 def replace_triton(stage: Stage, asked: Iterable[Requirement], torch: Requirement) -> None:

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, version_key
-from fadoctor.model.packages import BESIDE_TORCH, RELEASE_TABLES, SGLANG, TORCH, VLLM
+from fadoctor.model.packages import (
+    BESIDE_TORCH,
+    FLASH_ATTN,
+    PACKAGES,
+    RELEASE_TABLES,
+    SGLANG,
+    TORCH,
+    VLLM,
+)
+from fadoctor.sources.manifests.images.told_tag import told_by_tag
 from fadoctor.sources.manifests.planned import Requirement, Setting
 
 if TYPE_CHECKING:
@@ -47,7 +57,7 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
     """Return what the reference of an image says, nothing where no row speaks of it."""
     row, said = _row_of(reference, tables)
     if row is None:
-        return ImageContents()
+        return _by_words(reference, place, tables)
     cells = {name: str(cell) for name, cell in row.items() if isinstance(cell, str)}
     nvcc = row.get("nvcc")
     has_nvcc = nvcc if isinstance(nvcc, bool) else None
@@ -57,6 +67,20 @@ def read_image(reference: str, place: Place, tables: Mapping[str, Table]) -> Ima
     held = tuple(Requirement(name, place, "", doubt=_OF_A_NIGHTLY) for name in unnamed)
     asked = (*found.requirements, *held)
     return msgspec.structs.replace(found, requirements=asked, has_nvcc=has_nvcc)
+
+
+def _by_words(reference: str, place: Place, tables: Mapping[str, Table]) -> ImageContents:
+    """Return what the words of a tag say of an image that no row has; the rest of it is open.
+
+    What is published with torch is taken to be there: a plan that moves torch moves it along.
+    """
+    found = _REFERENCE.fullmatch(reference) if len(reference) <= _LIMIT else None
+    if found is None or not found["tag"]:
+        return ImageContents()
+    said = told_by_tag(found["tag"])
+    beside = _beside({"beside_torch": True}, said, tables)
+    contents = _said(said | beside, place, tables) if said else ImageContents()
+    return msgspec.structs.replace(contents, is_known=False)
 
 
 def has_torch_alone(reference: str, tables: Mapping[str, Table]) -> bool:
@@ -123,6 +147,8 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         for name in (*_OF_INDEX, VLLM, SGLANG)
         if name in parts
     ]
+    if flash := _flash_attn(parts.get(FLASH_ATTN, ""), tables):
+        requirements.append(Requirement(PACKAGES[FLASH_ATTN][0], place, f"=={flash}"))
     if "newest" in parts and parts["newest"] not in parts:
         requirements.append(Requirement(parts["newest"], place, ""))
     if "torch_build" in parts:
@@ -137,6 +163,15 @@ def _said(parts: dict[str, str], place: Place, tables: Mapping[str, Table]) -> I
         is_known=True,
         system=system,
     )
+
+
+def _flash_attn(told: str, tables: Mapping[str, Table]) -> str:
+    """Return the release of flash-attn that PyPI has for one in a tag: 2.7.4 is 2.7.4.post1."""
+    every = load_apart(tables)[RELEASE_TABLES[FLASH_ATTN]].rows if told else ()
+    rows = (row for row in every if row.get("on_pypi") is True)
+    listed = [word for row in rows for word in cell_words(row["version"])]
+    posts = (each for each in listed if each.startswith(f"{told}.post"))
+    return told if told in listed else next(posts, "")
 
 
 def _newest_vllm(tables: Mapping[str, Table]) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 IN_IMAGE = "toolkit.in_image"
 """Whether a container image has nvcc, the compiler of CUDA."""
+UNSAID = "the tag of the image does not say it"
+"""How the reason of a fact begins that the name of an image leaves open."""
 _OF_PYTORCH = "pytorch"
 """The channel of conda that PyTorch's authors filled."""
 _OF_THE_IMAGE = ("host.libc", "host.glibc", "host.glibcxx", "host.distribution")
@@ -31,9 +33,7 @@ def image_facts(manifests: Iterable[Manifest], overlays: tuple[str, ...]) -> dic
     if manifest is None or manifest.image is None:
         return {}
     source = printable(f"{manifest.image.place}: {manifest.image.value}")
-    open_ = Unknown(
-        printable(f"the tag of the image does not say it: {manifest.image.value}"), source
-    )
+    open_ = Unknown(printable(f"{UNSAID}: {manifest.image.value}"), source)
     names = [
         name
         for name in build_catalogue()

@@ -25,13 +25,14 @@ _PYTORCH = re.compile(r"https?://download\.pytorch\.org/whl(?:/[\w.]{1,20})?/?")
 def from_elsewhere(manifests: Iterable[Manifest], combined: Combined) -> tuple[str, ...]:
     """Return the distributions that may come from elsewhere: by address, index, lock or conda."""
     manifests = tuple(manifests)
-    has_pages = any(manifest.has_unseen_files for manifest in manifests)
+    has_pages = any(manifest.has_common_pages for manifest in manifests)
+    paged = {each.name for m in manifests for each in m.requirements if each.has_pages}
     locked = {each.name for m in manifests if m.is_complete for each in m.requirements}
     common = [each.value for each in combined.indexes]
     return tuple(
         name
         for name, planned in combined.packages.items()
-        if has_pages or name in locked or planned.url or is_conda(planned) or planned.files
+        if has_pages or name in locked | paged or planned.url or is_conda(planned) or planned.files
         or not all(_is_pypi(name, each) for each in ([planned.index] if planned.index else common))
     )  # fmt: skip
 

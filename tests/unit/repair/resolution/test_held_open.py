@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.interfaces.commands.fix import FixRequest, make_plan
+from fadoctor.interfaces.commands.plan import PlanRequest
+from fadoctor.interfaces.commands.request import ProgramRequest, request_of
 from fadoctor.model.environment import Environment, Target
 from fadoctor.repair.resolution.held_open import held_notes
 from fadoctor.repair.resolution.prebuilt import PREBUILT, Prebuilt
@@ -17,6 +20,8 @@ from tests.unit.sources.manifests.installed.test_environment import HOST
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fadoctor.model.plan import Plan
 
 HEAD = (
     "jobs:\n  t:\n    steps:\n"
@@ -67,3 +72,49 @@ def test_a_torch_that_releases_have_given_up_is_not_taken_up_again(
     })  # fmt: skip
     found = Prebuilt(session().matrix).facts(there, there.facts, version).get(PREBUILT)
     assert getattr(found, "value", None) is prebuilt
+
+
+def planned_for(folder: Path, text: str, gpu: str = "A100") -> Plan:
+    file = folder / "build.sh"
+    file.write_text(f"#!/bin/bash\n{text}", "utf-8")
+    what = ProgramRequest(
+        requirements=file, gpu=gpu, driver="550.90", python_version="3.10", platform="linux_x86_64"
+    )
+    return make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+
+
+CONDA = (
+    "conda install pytorch==2.4.0 torchvision==0.19.0 pytorch-cuda=11.8 -c pytorch -c nvidia -y\n"
+    "pip install xformers=={} --index-url https://download.pytorch.org/whl/cu118\n"
+    "pip install flash-attn\n"
+    "pip install kaolin -f https://example.org/torch-2.4.0_cu118.html\n"
+)
+
+
+def test_beside_other_steps_the_file_for_its_torch_is_written(tmp_path: Path) -> None:
+    """Regression: pages that another command names hid it, and no problem was said to remain."""
+    plan = planned_for(tmp_path, CONDA.format("0.0.28.post1"))
+    [diff] = [edit.diff for edit in plan.edits if edit.diff]
+    assert "-pip install flash-attn\n" in diff
+    assert "cu11torch2.4cxx11abiFALSE-cp310-cp310-linux_x86_64.whl" in diff
+    assert not any("installer replaces torch" in note for note in plan.notes)  # it is repaired
+
+
+def test_where_nothing_else_is_wrong_it_is_a_note(tmp_path: Path) -> None:
+    plan = planned_for(tmp_path, CONDA.format("0.0.27.post2"))
+    assert not [edit.diff for edit in plan.edits if edit.diff]
+    assert any("so it is compiled; flash-attn==2.7.3 has one" in each for each in plan.notes)
+
+
+def test_what_is_compiled_beside_the_torch_that_comes_is_told(tmp_path: Path) -> None:
+    """Regression: nothing was said of a pin where the plan moves torch."""
+    text = (
+        "uv pip install torch==2.4.0 --index-url https://download.pytorch.org/whl/cu118\n"
+        "uv pip install vllm==0.6.3\n"
+        "uv pip install flash-attn=={} --no-build-isolation\n"
+    )
+    plan = planned_for(tmp_path, text.format("2.5.8"), "H100")
+    assert any("flash-attn 2.5.8 has no prebuilt wheel for it" in each for each in plan.notes)
+    assert "vllm" not in {change.distribution for change in plan.changes}
+    plan = planned_for(tmp_path, text.format("2.7.3"), "H100")
+    assert not any("so it is compiled" in each for each in plan.notes)

@@ -421,3 +421,12 @@ def test_another_build_of_what_comes_along_is_named(tmp_path: Path) -> None:
     lines = found.rewrites[0].text.splitlines()
     assert "torch==2.10.0+cu126" in lines
     assert "--extra-index-url https://x.org/cu126" in lines
+
+
+def test_an_address_leaves_the_semicolon_to_its_marker() -> None:
+    """Regression: the new line was no requirement, and nothing was planned at all."""
+    marker = "; sys_platform == 'linux'"
+    old = f"https://e.org/flash_attn-2.6.3+cu123-cp311-cp311-linux_x86_64.whl{marker}"
+    wanted = "flash-attn @ https://e.org/b.whl"
+    new = changed_line(old, 1, "flash-attn", wanted, "requirements.txt")
+    assert new == f"{wanted} {marker}"

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fadoctor.interfaces.commands.fix import FixRequest, make_plan
+from fadoctor.interfaces.commands.plan import PlanRequest
+from fadoctor.interfaces.commands.request import ProgramRequest, request_of
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.overlays import Overlays
 from fadoctor.model.place import Place
@@ -197,3 +200,40 @@ def test_no_tag_is_named_where_no_release_of_the_server_supports_the_gpu(tmp_pat
     base = plan_base(here, session().knowledge)
     lines = lines_of(make_plan_of(base), base, [str(file)])
     assert lines.held == f"{file}:1:6: choose another server: no vllm supports this GPU"
+
+
+def test_an_image_whose_tag_tells_its_torch_is_built_over(tmp_path: Path) -> None:
+    """Regression: of a torch that only words of a tag tell nothing was known, nor written."""
+    (tmp_path / "Dockerfile").write_text(
+        "ARG BASE=lab/train:torch2.6.0-cu124-py311\nFROM ${BASE}\nRUN pip install einops\n"
+    )
+    file = tmp_path / "compose.yml"
+    file.write_text("services:\n  train:\n    build:\n      context: .\n")
+    what = ProgramRequest(requirements=file, gpu="RTX 5090", driver="575.57.08")
+    plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+    [diff] = [edit.diff for edit in plan.edits if edit.diff]
+    [line] = [each for each in diff.split("\n") if each.startswith("+RUN")]
+    assert "/whl/cu128" in line
+    assert {"torch", "torchvision", "torchaudio"} <= {each.split("==")[0] for each in line.split()}
+    assert diff.index(" FROM ${BASE}") < diff.index("+RUN")
+
+
+@pytest.mark.parametrize(
+    ("tag", "gpu", "said"),
+    [
+        ("torch2.6.0-cu124", "RTX 5090", "torch 2.7 or newer for CUDA 12.8 has code"),
+        ("torch2.6.0-cu124", "H100", ""),
+        ("torch2.6.0-cu124-py311", "RTX 5090", ""),  # it is built over
+    ],
+)
+def test_of_an_unknown_python_another_image_is_named(
+    tmp_path: Path, tag: str, gpu: str, said: str
+) -> None:
+    """Regression: no known release was said to help, where none could be chosen."""
+    file = tmp_path / "Dockerfile"
+    file.write_text(f"FROM lab/train:{tag}\nRUN pip install einops\n")
+    what = ProgramRequest(requirements=file, gpu=gpu, driver="575.57.08")
+    plan = make_plan(FixRequest(request_of(what, cache=True), PlanRequest())).plan
+    notes = [note for note in plan.notes if "an image with" in note]
+    assert len(notes) == bool(said)
+    assert all(said in note and f"{file}:1:6" in note for note in notes)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from fadoctor.model.fact import Known, Unknown
-from fadoctor.repair.plan.choices.lost_torch import LostTorch, lost_torch
+from fadoctor.repair.plan.choices.lost_torch import (
+    LostTorch,
+    cuda_of_labels,
+    lost_torch,
+    minor_of_labels,
+)
 from fadoctor.repair.plan.choices.text_builds import with_abi_of_build
 from tests.unit.repair.plan.problems import golden, session
 
@@ -51,3 +57,32 @@ def test_the_build_of_a_text_says_its_abi(changes: dict[str, object], *, abi: bo
     found = with_abi_of_build(golden("linux-a100-healthy", **{**text, **changes}), session().matrix)
     fact = found.fact("torch.cxx11_abi")
     assert (fact.value if isinstance(fact, Known) else None) == abi
+
+
+@pytest.mark.parametrize(
+    ("changes", "cuda"),
+    [
+        ({"flash_attn__wheel__cuda": "cu128"}, "12.8"),
+        ({"flash_attn__wheel__cuda": "cu12", "torchvision__version": "0.24.1+cu126"}, "12.6"),
+        # a major version alone, none at all, two that differ
+        ({"flash_attn__wheel__cuda": "cu12"}, ""),
+        ({}, ""),
+        ({"flash_attn__wheel__cuda": "cu128", "torchvision__version": "0.24.1+cu126"}, ""),
+    ],
+)
+def test_labels_beside_an_open_torch_name_its_cuda(changes: dict[str, object], cuda: str) -> None:
+    """Regression: a torch for CUDA 12.6 was written beside files that are for 12.8."""
+    plain: dict[str, object] = {
+        "flash_attn__wheel__cuda": None, "torchvision__version": None, "torchaudio__version": None,
+    }  # fmt: skip
+    found = golden("linux-a100-healthy", **{**plain, **changes})
+    assert cuda_of_labels(found, session().matrix) == cuda
+
+
+def test_files_beside_an_open_torch_name_its_release() -> None:
+    there = golden("linux-a100-healthy", flash_attn__wheel__torch="2.8")
+    assert minor_of_labels(there) == ""
+    open_ = msgspec.structs.replace(there, bounded={"torch": ">=2.4"})
+    assert minor_of_labels(open_) == "2.8"
+    other = {**open_.facts, "xformers.wheel.torch": Known("2.7", "a file")}
+    assert minor_of_labels(msgspec.structs.replace(open_, facts=other)) == ""

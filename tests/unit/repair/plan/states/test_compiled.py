@@ -91,6 +91,14 @@ def test_an_exact_requirement_says_nothing_of_another_cuda() -> None:
     assert isinstance(named["vllm.loads"], Absent)
 
 
+def test_of_a_server_that_is_not_there_yet_tables_say_the_cuda() -> None:
+    """Regression: another release was planned than files ask for, because this one was unknown."""
+    there = facts(vllm__version="0.6.3", vllm__requires={"torch": "==2.4.0"})
+    given = facts(torch("2.4.0+cu118", "11.8")) | dict(by_label("vllm")) | there
+    found = beside_other_torch(given, torch("2.4.0+cu124", "12.4"))
+    assert isinstance(found["vllm.loads"], Absent)
+
+
 def test_what_loads_goes_on_loading_beside_a_torch_that_is_alike() -> None:
     given = facts(READ, torch("2.8.0"), flash_attn__loads=True)
     assert beside_other_torch(given, torch("2.8.1+cu126", "12.6")) == {}

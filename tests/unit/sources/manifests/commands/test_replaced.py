@@ -30,8 +30,22 @@ def test_what_a_package_requires_replaces_what_is_there() -> None:
     assert torch.specifier == "==2.8.0"
     assert torch.place == by_name(manifest)["vllm"].place
     assert manifest.notes == (
-        "Dockerfile:3: vllm==0.11.0 requires torch==2.8.0: an installer replaces torch==2.5.1",
+        (
+            "Dockerfile:3: vllm==0.11.0 requires torch==2.8.0: an installer replaces torch==2.5.1, "
+            "so the one at Dockerfile:2:17 does not stay: ask for torch==2.8.0 there"
+        ),
     )
+
+
+def test_of_a_torch_that_does_not_stay_all_that_comes_with_it_is_named() -> None:
+    """Not of the image's own, of which no line asks for anything."""
+    said = "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0"
+    [note, *_] = (
+        each for each in built(said, "pip install vllm==0.10.1.1").notes if "torch=" in each
+    )
+    assert note.endswith("ask for torch==2.7.1 torchvision==0.22.1 torchaudio==2.7.1 there")
+    image = "FROM pytorch/pytorch:2.5.1-cuda12.4-cudnn9-devel\nRUN pip install vllm==0.11.0\n"
+    assert "does not stay" not in " ".join(read(given(image, "Dockerfile")).notes)
 
 
 @pytest.mark.parametrize(

@@ -157,3 +157,12 @@ def test_hostile_files_are_read_or_refused_with_little_work(tmp_path: Path, text
 
     with which_ends():
         assert calls_of(work) < 1_500_000
+
+
+@pytest.mark.parametrize("joint", ["; ", " ; ", " ;"])
+def test_an_address_ends_before_its_marker(tmp_path: Path, joint: str) -> None:
+    """Regression: right behind the address, as pip takes it too, the file was unknown."""
+    address = "https://example.org/flash_attn-2.8.3+cu128torch2.9-cp313-cp313-win_amd64.whl"
+    [found] = read(tmp_path, f"{address}{joint}sys_platform == 'win32'\n").requirements
+    assert (found.name, found.url) == ("flash-attn", address)
+    assert found.marker == "sys_platform == 'win32'"
