@@ -270,7 +270,7 @@ def test_kernels_that_the_index_has_lost_move_a_pinned_framework(tmp_path: Path)
 
 
 def test_a_pinned_framework_stays_where_another_line_can_give_way(tmp_path: Path) -> None:
-    line = "sglang==0.5.4.post1\ntorch==2.9.1\n"
+    line = "sglang==0.5.5.post3\ntorch==2.9.1\n"
     base = plan_base(on(tmp_path, line, "H100", "570.124.06"), session().knowledge)
     after = changed(plan(base))
     assert after["torch"] == "2.8.0"

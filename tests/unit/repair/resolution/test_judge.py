@@ -312,7 +312,7 @@ def test_what_stands_first_is_taken_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "start", ["FROM nvcr.io/nvidia/pytorch:24.12-py3\n", "ARG BASE\nFROM $BASE\n"]
+    "start", ["FROM nvcr.io/nvidia/pytorch:23.01-py3\n", "ARG BASE\nFROM $BASE\n"]
 )
 def test_an_image_that_nobody_knows_may_hold_what_is_not_named(tmp_path: Path, start: str) -> None:
     """Regression: the newest torch was assumed on top of NGC's, and its driver missed."""
