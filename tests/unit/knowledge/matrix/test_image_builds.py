@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.knowledge.matrix.build_labels import FORMER, image_build_facts
-from fadoctor.model.fact import Absent, Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
 from tests.unit.repair.plan.problems import session
 
 IMAGE = {
@@ -24,14 +24,14 @@ def test_all_that_was_built_for_the_former_torch_is_named() -> None:
     """Regression: flash-attn alone was named, since only its file was in the error."""
     found = former(IMAGE, Known("2.8.0", "test"))
     assert isinstance(found, Known)
-    assert set(found.value) == set(IMAGE) - {"numpy", "einops"}
+    assert set(fact_mapping(found)) == set(IMAGE) - {"numpy", "einops"}
 
 
 def test_what_was_replaced_along_with_torch_is_not_named() -> None:
     moved = {**IMAGE, "torchvision": "0.23.0"}
     found = former(moved, Known("2.8.0", "test"))
     assert isinstance(found, Known)
-    assert "torchvision" not in found.value
+    assert "torchvision" not in fact_mapping(found)
 
 
 @pytest.mark.parametrize(
