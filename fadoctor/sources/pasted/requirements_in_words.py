@@ -58,9 +58,9 @@ def told_by_people(text: str) -> Iterator[ToldRequirement]:
             continue
         behind = text[needed.end() : needed.end() + FOUND_LIMIT]
         found = _FOUND.search(behind)
-        if found and _is_other(behind[: found.start("found")], needs):
+        if found and _is_other(behind[: found.start(found.lastgroup or 0)], needs):
             continue
-        there = (found["found"] or found["there"]) if found else ""
+        there = found[found.lastgroup or 0] if found else ""
         yield ToldRequirement(
             asker[0], asker[1], needs, specifier_of(needed["range"]), there.rstrip(".")
         )

@@ -68,3 +68,10 @@ def test_a_form_of_an_installer_is_read_once() -> None:
     assert tuple(requirement_lines(line)) == (
         Row("vllm", "0.11.0", "torch", "==2.8.0", "2.8.1+cu128"),
     )
+
+
+def test_a_version_before_its_verb_is_that_of_the_package_named_there() -> None:
+    """Regression: the release of transformers was read as that of torch."""
+    assert not list(told_by_people("unsloth wants torch<2.9, transformers 5.2.0 is installed"))
+    (told,) = told_by_people("unsloth wants torch<2.9, 2.9.1 is installed")
+    assert told.found == "2.9.1"
