@@ -152,11 +152,7 @@ def put_missing(
     only: Collection[str] = (),
 ) -> None:
     """Put, behind the names at hand, those that imports ask for and that nothing was read of."""
-    listed = {
-        (str(row["module"]), name)
-        for row in tables.rows("names-given")
-        for name in str(row["name"]).split()
-    }
+    listed = _listed(tables)
     survey.add_imports(index, transport, only)
     for package in PACKAGES:
         own = (each for each in survey.loads if each.module.split(".")[0] == package.module)
@@ -175,11 +171,7 @@ def put_exports(
     only: Collection[str] = (),
 ) -> None:
     """Put, behind the names at hand, those at the top of packages that came or went."""
-    listed = {
-        (str(row["module"]), name)
-        for row in tables.rows("names-given")
-        for name in str(row["name"]).split()
-    }
+    listed = _listed(tables)
     for package in PACKAGES:
         if package.distribution not in (only or EXPORTS):
             continue
@@ -188,6 +180,15 @@ def put_exports(
         wanted = sorted(each for each in own if tuple(each) not in listed)
         survey.add_giver(package, wanted, index, transport)
     _put_behind(tables, survey)
+
+
+def _listed(tables: Tables) -> set[tuple[str, str]]:
+    """Return the modules and names of which names-given has a row."""
+    return {
+        (str(row["module"]), name)
+        for row in tables.rows("names-given")
+        for name in str(row["name"]).split()
+    }
 
 
 def _put_behind(tables: Tables, survey: Survey) -> None:

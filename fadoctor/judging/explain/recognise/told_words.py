@@ -59,11 +59,8 @@ BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 WISHED = "asked-of-makers|wish-form"
 """The idea of what those who make a program are asked to add."""
 
-SUCCESS, OTHERWISE, CONDITION = (
-    "success-told|went-well-told",
-    "otherwise-told",
-    "condition-of-a-question",
-)
+SUCCESS = "success-told|went-well-told"
+OTHERWISE, CONDITION = "otherwise-told", "condition-of-a-question"
 """Ideas of what works as it should, and of what would happen if a step were left out."""
 
 LINES_LIMIT = 120
