@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.finding import Confidence, Severity
@@ -10,7 +9,7 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import EXTENSIONS, LOADS_ALONE
 from fadoctor.model.plan_words import DOUBT_NOTE
 from fadoctor.repair.plan.choices.released import is_there
-from fadoctor.sources.probes.metadata import normalise_name
+from fadoctor.repair.plan.written.advice import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from fadoctor.model.finding import Finding
     from fadoctor.repair.plan.choices.choice import Choice
     from fadoctor.repair.plan.search.problem import Problem
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def undecided_complaints(before: Prognosis) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
@@ -78,7 +75,7 @@ def _installs(complaint: Finding, moved: Collection[str]) -> str:
     first = next((each for each in steps if each.kind is StepKind.INSTALL), None)
     if first is None:
         return ""
-    names = {normalise_name(found[0]) for each in first.items if (found := _NAME.match(each))}
+    names = names_of(first.items)
     return first.text if names and names.isdisjoint(moved) else ""
 
 
