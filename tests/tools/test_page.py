@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.browser import pictures
+from tools.page.bundle import LIMIT
 
 if TYPE_CHECKING:
     from tests.browser import Browser
@@ -24,9 +25,6 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER = Path(__file__).with_name("page_driver.py")
-BYTES = 10_000_000
-"""Most of what is loaded once. How long it takes is measured by bench/page.py."""
-
 KINDS = ("error", "issue", "report", "requirements", "requirements", "configuration")
 
 
@@ -57,7 +55,7 @@ def test_six_real_inputs_are_answered(seen: dict[str, Any]) -> None:
 
 
 def test_it_is_small(seen: dict[str, Any]) -> None:
-    assert 0 < seen["bytes"] <= BYTES
+    assert 0 < seen["bytes"] <= LIMIT
 
 
 def test_it_works_without_a_network_after_the_first_visit(seen: dict[str, Any]) -> None:
