@@ -15,7 +15,7 @@ from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
 from fadoctor.model.plan import ActionKind, Edit
 from fadoctor.repair.resolution.by_hand import by_hand, open_questions
 from fadoctor.repair.resolution.columns import Columns
-from fadoctor.repair.resolution.over_image import OverImage, list_or_image
+from fadoctor.repair.resolution.over_image import OverImage
 from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
@@ -33,7 +33,7 @@ from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
-from fadoctor.sources.manifests.read import read_source
+from fadoctor.sources.manifests.read import kind_of, read_source
 from fadoctor.sources.manifests.source import Source, open_source
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -232,7 +232,7 @@ def _files(names: Iterable[str], opened: Callable[[str], Source]) -> dict[str, _
         bounding = {each.place.file for each in manifest.constraints}
         for place in (asking | bounding) - found.keys():
             each = opened(place)
-            kind = list_or_image(PurePath(place).name, each.head) or manifest.kind
+            kind = kind_of(each) or manifest.kind
             found[place] = _File(each, manifest, kind, asks=place in asking)
     return found
 

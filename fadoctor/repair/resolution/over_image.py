@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH
-from fadoctor.sources.manifests.formats import requirements_txt
 from fadoctor.sources.manifests.images.container_image import with_release
-from fadoctor.sources.manifests.images.dockerfile import KIND, recognises
+from fadoctor.sources.manifests.images.dockerfile import KIND
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -33,13 +32,6 @@ _IMAGE = re.compile(
 )
 _DEFAULT = re.compile(r"\$\{\w{1,60}:?-(?P<value>[\w./:-]{1,200})\}", re.ASCII)
 _ARGUMENT = r"(\s{{0,9}}ARG\s{{1,9}}{}=[\"']?)([\w./:-]{{1,200}})([\"']?\s{{0,9}})"
-
-
-def list_or_image(name: str, head: str) -> str:
-    """Return the kind of a file that another one names: a list or a Dockerfile; else ""."""
-    if requirements_txt.recognises(name, head):
-        return requirements_txt.KIND
-    return KIND if recognises(name, head) else ""
 
 
 class OverImage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fadoctor.sources.manifests import READERS
 from fadoctor.sources.manifests.chosen import ManifestRequest
@@ -32,14 +32,25 @@ def read_held(name: str, text: str, choice: ManifestRequest | None = None) -> Ma
     )
 
 
+def kind_of(source: Source) -> str:
+    """Return the kind of a file that another one includes; "" where no reader knows it."""
+    reader = _reader_of(source)
+    return str(reader.read(source).kind) if reader is not None else ""
+
+
+def _reader_of(source: Source) -> Any:
+    base = PurePath(source.name).name
+    readers = map(import_module, READERS)
+    return next((each for each in readers if each.recognises(base, source.head)), None)
+
+
 def read_source(source: Source) -> Manifest:
     """Return what a text asks for."""
-    base = PurePath(source.name).name
-    for reader in map(import_module, READERS):
-        if reader.recognises(base, source.head):
-            with collector_paused():
-                found: Manifest = reader.read(source)
-            return with_spoken(found, source)
+    reader = _reader_of(source)
+    if reader is not None:
+        with collector_paused():
+            found: Manifest = reader.read(source)
+        return with_spoken(found, source)
     raise source.error(
         "not a kind of file that fadoctor reads: requirements.txt, a lock of uv, poetry, "
         "pdm, pixi, conda or pipenv, pylock.toml, pyproject.toml, setup.cfg, tox.ini, "

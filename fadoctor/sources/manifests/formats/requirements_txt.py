@@ -45,6 +45,10 @@ _OPTION = re.compile(r"(?P<name>--[a-z][a-z-]{1,40}|-[a-zA-Z])[ =]?\s{0,20}(?P<v
 _OF_A_REQUIREMENT = re.compile(
     r"\s--(?:hash|config-settings?|global-option|install-option|build-option)\b.{0,100000}"
 )
+# flashinfer==0.2.0 --extra-index-url https://...
+_OF_THE_FILE = re.compile(
+    r"\s(?P<name>--?[A-Za-z][a-z-]{0,40})(?:[ =]\s{0,20}\S{1,4000})?\s{0,20}$"
+)
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|file:|\.{0,2}/|[A-Za-z]:[\\/]|~/|\\\\|\$\{)\S{0,4000}.{0,500}"
 )
@@ -58,6 +62,10 @@ _SILENT = (
     "--no-cache-dir", "--process-dependency-links", "--always-unzip", "-Z", "--upgrade", "-U",
 )  # fmt: skip
 """Options that change neither what is asked for nor where it comes from, as far as facts go."""
+
+_OF_FILES = frozenset(
+    (*_INDEX, *_MORE_INDEXES, *_SILENT, "-f", "--find-links", "--no-build-isolation")
+)
 
 
 class RequirementLine(msgspec.Struct, frozen=True):
@@ -156,7 +164,7 @@ class _Reading:
         if len(self.requirements) + len(self.constraints) >= REQUIREMENT_LIMIT:
             raise source.error(f"more than {REQUIREMENT_LIMIT:,} requirements", line=line.number)
         place = Place(source.name, line.number, line.column)
-        text = _OF_A_REQUIREMENT.sub("", line.text)
+        text = self._alone(_OF_A_REQUIREMENT.sub("", line.text), place)
         has_hash = "--hash" in line.text
         if _ADDRESS.fullmatch(text) or _PATH.fullmatch(text) or is_local(text):
             self._address(text, place, source, has_hash=has_hash)
@@ -167,6 +175,19 @@ class _Reading:
             return
         self.requirements.append(asked)
         self.hashed += has_hash
+
+    def _alone(self, text: str, place: Place) -> str:
+        """Return a requirement without the options of a file that are written behind it.
+
+        pip leaves these unread without a word (pip 23.2), and uv refuses the line.
+        """
+        while (found := _OF_THE_FILE.search(text)) and found["name"] in _OF_FILES:
+            text = text[: found.start()]
+            self.notes.append(
+                f"{place}: pip ignores {found['name']} behind a requirement, and uv refuses the "
+                "line: write it on a line of its own"
+            )
+        return text
 
     def _address(self, text: str, place: Place, source: Source, *, has_hash: bool = False) -> None:
         asked = read_address(text, place)

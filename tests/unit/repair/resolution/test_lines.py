@@ -430,3 +430,18 @@ def test_an_address_leaves_the_semicolon_to_its_marker() -> None:
     wanted = "flash-attn @ https://e.org/b.whl"
     new = changed_line(old, 1, "flash-attn", wanted, "requirements.txt")
     assert new == f"{wanted} {marker}"
+
+
+def test_a_project_that_a_script_installs_keeps_its_own_form(tmp_path: Path) -> None:
+    """An address alone, as a shell takes it, made a pyproject.toml that no installer reads."""
+    (tmp_path / "setup.sh").write_text("pip install -e .\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "mine"\nversion = "1"\ndependencies = [\n  "flash_attn==2.8.3",\n]\n'
+    )
+    project = str(tmp_path / "pyproject.toml")
+    environment = Environment("0", Target("manifest", "x", "y"), {})
+    places = {"flash_attn.version": (Place(project, 5, 3),)}
+    environment = msgspec.structs.replace(environment, places=places)
+    plan = Plan(PlanOutcome.REPAIRS, Target("manifest", "x", "y"), "pip", (install(FLASH),))
+    [rewrite] = lines_of(plan, environment, [str(tmp_path / "setup.sh")]).rewrites
+    assert f'  "flash_attn @ {URL}",' in rewrite.text.split("\n")
