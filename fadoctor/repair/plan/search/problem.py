@@ -335,7 +335,13 @@ class Problem:
 
 
 def has_amd(environment: Environment) -> bool:
-    """Return whether a visible GPU is AMD's: the tables hold releases for CUDA only."""
+    """Return whether a visible GPU is AMD's: the tables hold releases for CUDA only.
+
+    ROCm is for Linux and Windows: on a Mac an AMD GPU changes no build of torch.
+    """
+    system = environment.fact("host.os")
+    if isinstance(system, Known) and system.value == "macos":
+        return False
     vendors = (environment.fact(f"{gpu.subject}.vendor") for gpu in visible_gpus(environment))
     return any(isinstance(vendor, Known) and vendor.value == "amd" for vendor in vendors)
 
