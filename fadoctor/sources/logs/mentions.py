@@ -104,7 +104,10 @@ _SATISFIED = "already satisfied"
 _COMMAND = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add)(?=[ \"'])")
 _ARGUMENT = compiled(r"[=<>~/\[]|^[\"'`]{0,2}-|^[\"'`]?\d")
 # pip install flash-attn fails on Windows, torch 2.7.1: it was run, and the rest is what is there
-_FAILS = compiled(r"(?i)\W{0,3}(?:\w{1,10} ){0,2}?(?:fail|error|hangs|stuck|stops|crash|报错|失败)")
+_FAILS = compiled(
+    r"(?i)\W{0,3}(?:\w{1,10} ){0,2}?(?:fail|error|hangs|stuck|stops|crash|报错|失败|提示|显示"
+    r"|(?:says|said|prints?|printed|gives|gave|ends|returns|raises|throws|reports|shows)\b)"
+)
 _NEAR = 40
 _FOR = compiled(r"(?i)\b(?:for|if|when|use|使用)\s{0,4}$")
 # ROCm does not work on my RX 6700 XT, it fails since torch 2.8: complaints, and no wish for a GPU

@@ -81,6 +81,8 @@ LINES = [
     ("uv pip install torch==2.6.0 flash-attn==2.7.4.post1", {"torch.version": None}),
     ("pip install flash-attn fails on Windows 11, python 3.12 torch 2.7.1+cu128",
      {"torch.version": "2.7.1+cu128", "python.version": "3.12"}),
+    ("Windows 11, Python 3.10.11, and pip install torch says:", {"python.version": "3.10.11"}),
+    ("Windows 11, Python 3.10.11, then pip install torch", {"python.version": None}),
     ("FROM a/axolotl-base:main-base-py3.11-cu124-2.6.0", {"python.version": "3.11"}),
     (r"D:\webui_forge_cu121_torch231\system\python\lib\site-packages\torch\x.py",
      {"torch.version": "2.3.1+cu121", "torch.build": "cu121"}),

@@ -224,3 +224,23 @@ OLDER, NEWER = (PINK.format(f"cp3{each}-cp3{each}", "linux_x86_64") for each in 
 )
 def test_a_wheel_that_fits_or_of_which_nobody_complains(knowledge: Knowledge, text: str) -> None:
     assert first(text, knowledge) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Windows 10, Python 3.10.11, and pip install torch says:", "python-32-bit"),
+        ("Windows 10, Python 3.17.0, and pip install torch says:", "python-unsupported"),
+        ("Ubuntu 22.04, Python 3.10.11, and pip install torch says:", "python-unsupported"),
+        ("Windows 10, Python 3.10.11 with 64-bit Python, and pip install torch says:",
+         "python-unsupported"),
+        ("Windows 10, Python 3.10.11\nLooking in indexes: https://pypi.example.org/simple",
+         "python-unsupported"),
+    ],
+)  # fmt: skip
+def test_a_python_that_has_a_torch_and_finds_none_is_of_32_bit(
+    knowledge: Knowledge, text: str, rule: str
+) -> None:
+    """Python 3.9 to 3.13 have files of torch on Windows: too new or too old is no reason there."""
+    said = "ERROR: Could not find a version that satisfies the requirement torch"
+    assert id_of(first(f"{text}\n{said} (from versions: none)", knowledge)) == rule
