@@ -40,6 +40,7 @@ host.windows_build     | text    | host        | build of Windows: 22631, 26100;
 host.long_paths        | boolean | host        | Windows allows paths of more than 260 characters; Absent on other systems
 host.vc_runtime        | version | host        | Visual C++ redistributable for x64, since 2015; Absent where it is not installed, and on other systems
 host.tegra             | boolean | host        | an NVIDIA Jetson, whose drivers have numbers of their own; Absent off Linux
+host.l4t               | version | host        | release of Jetson Linux: 35.4.1 with JetPack 5.1.2; Absent where this is no Jetson
 host.memory_bytes      | integer | host        | physical memory, bytes, or the cgroup limit where lower
 host.cores             | integer | host        | processors this process may use
 python.version         | version | interpreter | X.Y.Z of the target's interpreter

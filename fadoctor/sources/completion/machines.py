@@ -28,17 +28,23 @@ _UNAME = compiled(
 # uname -m, which prints nothing else: the names of Linux, as those of other systems are others
 _ALONE = compiled(r"(?m)^[ \t]{0,8}(?P<machine>aarch64|x86_64)[ \t]{0,8}$")
 # /etc/nv_tegra_release: # R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic
-_TEGRA = compiled(r"(?m)^[ \t#]{0,8}R\d{2} \(release\), REVISION: \d")
+_TEGRA = compiled(
+    r"(?m)^[ \t#]{0,8}R(?P<major>\d{2}) \(release\), REVISION: (?P<minor>\d(?:\.\d{1,2})?)"
+)
 _SYSTEMS = {"Linux": "linux", "Darwin": "macos"}
 _ON_ARM = "only servers and boards with ARM processors have this GPU"
 
 
 def told_jetson(facts: Mapping[str, Fact], text: str) -> dict[str, Fact]:
-    """Return that this is a Jetson where a text holds the release file of one."""
-    if isinstance(facts["host.tegra"], Known) or "(release), REVISION" not in text:
+    """Return that this is a Jetson, and its system, where a text holds the release file of one."""
+    if "(release), REVISION" not in text:
         return {}
     found = _TEGRA.search(text)
-    return {"host.tegra": Known(True, found[0].strip(" #"))} if found else {}
+    if found is None:
+        return {}
+    source = found[0].strip(" #")
+    release = Known(f"{found['major']}.{found['minor']}", source)
+    return {"host.tegra": Known(True, source), "host.l4t": release}
 
 
 def told_machine(facts: Mapping[str, Fact], text: str, matrix: Matrix) -> dict[str, Fact]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
 from fadoctor.sources.probes.host_libraries import libc_facts, libstdcxx_fact
-from fadoctor.sources.probes.tegra import tegra_fact
+from fadoctor.sources.probes.tegra import l4t_fact, tegra_fact
 from fadoctor.sources.probes.windows_host import windows_host_facts, wsl_version
 from fadoctor.sources.probes.world import absent, known, unknown
 
@@ -40,7 +40,7 @@ _CONTAINERS = (
 
 def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- every probe takes it
     """Return every ``host.*`` fact."""
-    machine = _machine(world)
+    machine, tegra = _machine(world), tegra_fact(world)
     found: Facts = {
         "host.os": known(world.os, "the interpreter that runs fadoctor"),
         "host.kernel": _kernel(world),
@@ -48,7 +48,8 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         "host.platform": _platform(world, machine),
         "host.memory_bytes": _memory(world),
         "host.cores": _cores(world),
-        "host.tegra": tegra_fact(world),
+        "host.tegra": tegra,
+        "host.l4t": l4t_fact(world, tegra),
         **windows_host_facts(world),
     }
     if world.os != "linux":

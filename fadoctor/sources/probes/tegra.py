@@ -6,8 +6,10 @@ names, and an image may bring the release file or leave it out.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from fadoctor.model.fact import Absent, Known
 from fadoctor.sources.probes.world import World, absent, known, unknown
 
 if TYPE_CHECKING:
@@ -20,6 +22,21 @@ _RELEASE = "/etc/nv_tegra_release"
 _KERNEL = "/proc/sys/kernel/osrelease"
 _TREE = ("/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible")
 _NODES = ("/dev/nvhost-ctrl-gpu", "/dev/nvgpu", "/dev/nvmap")
+
+# # R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic
+_L4T = re.compile(
+    r"# R(?P<major>\d{2,3}) \(release\), REVISION: (?P<minor>\d[\d.]{0,8}\d|\d)", re.ASCII
+)
+
+
+def l4t_fact(world: World, tegra: Fact) -> Fact:
+    """Return the release of Jetson Linux, which each JetPack has one of; from its release file."""
+    if isinstance(tegra, Absent) or (isinstance(tegra, Known) and tegra.value is False):
+        return absent("no Jetson")
+    found = _L4T.match(world.read(_RELEASE, _LIMIT) or "")
+    if found is None:
+        return unknown("the release file of Jetson Linux was not found", _RELEASE)
+    return known(f"{found['major']}.{found['minor']}", _RELEASE)
 
 
 def tegra_fact(world: World) -> Fact:

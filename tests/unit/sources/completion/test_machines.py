@@ -65,6 +65,17 @@ def test_a_jetson_is_told_by_its_kernel_or_its_release_file(text: str) -> None:
     assert fact.value is True
 
 
+@pytest.mark.parametrize(
+    ("text", "release"),
+    [
+        ("# R36 (release), REVISION: 4.3, GCID: 1", "36.4.3"),
+        ("# R35 (release), REVISION: 4.1,", "35.4.1"),
+    ],
+)
+def test_the_release_file_of_a_jetson_names_its_system(text: str, release: str) -> None:
+    assert fact_text(read_environment((text + LISTED).encode()).fact("host.l4t"), "") == release
+
+
 def test_collect_env_that_finds_no_gpu_names_none() -> None:
     """Its words for that were read as the name of a GPU, and torch for CUDA was planned."""
     text = (
