@@ -35,7 +35,7 @@ _SYSTEMS = {"Linux": "linux", "Darwin": "macos"}
 _ON_ARM = "only servers and boards with ARM processors have this GPU"
 
 
-def told_jetson(facts: Mapping[str, Fact], text: str) -> dict[str, Fact]:
+def told_jetson(text: str) -> dict[str, Fact]:
     """Return that this is a Jetson, and its system, where a text holds the release file of one."""
     if "(release), REVISION" not in text:
         return {}

@@ -106,7 +106,7 @@ def completed(
         facts |= machine if said in ("", system) else {}
     text = "\n".join(line.text for line in lines if not _UNCHECKED.match(line.text))
     text = _SERVED.sub("", text)
-    facts |= told_jetson(facts, text)
+    facts |= told_jetson(text)
     facts |= _capabilities(facts, matrix)
     told = [*_platform(facts, text, matrix), *_torch(facts, combined, text, matrix)]
     if isinstance(facts.get("torch.version"), Known):
