@@ -20,7 +20,6 @@ from fadoctor.sources.manifests.commands.install_options import (
     INDEX,
     MORE_INDEXES,
     PAGES,
-    UPGRADE,
     asks_one_index,
     bounds_of,
     is_installer,
@@ -32,14 +31,8 @@ from fadoctor.sources.manifests.commands.local_project import folder_of, read_pr
 from fadoctor.sources.manifests.commands.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.commands.made_venv import made_with
 from fadoctor.sources.manifests.commands.named_script import DEPTH_LIMIT, named_script
+from fadoctor.sources.manifests.commands.one_step import InstallStep, install
 from fadoctor.sources.manifests.commands.reachable_files import ReachableFiles
-from fadoctor.sources.manifests.commands.replaced import (
-    carry_out,
-    is_same_release,
-    moves,
-    outdate,
-    replace_triton,
-)
 from fadoctor.sources.manifests.commands.script_tests import ScriptTests
 from fadoctor.sources.manifests.commands.working_folder import WorkingFolder
 from fadoctor.sources.manifests.commands.written_files import is_bound, watch_writing, written
@@ -223,7 +216,7 @@ class Installs:
         """Return what carries out a command of a tool other than pip."""
         asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
         if asked and name in {"uv", "poetry", "pdm"}:
-            return lambda: self.pip(asked, is_uv=name == "uv")
+            return lambda: self.pip(asked, is_uv=name == "uv", is_project=True)
         if (name, verb) in LOCKS:
             return lambda: self.lock(words, name, verb)
         if name in _CONDA and verb in {"install", "create"}:
@@ -241,8 +234,13 @@ class Installs:
                 return tuple(words[index + 1 :]), word.text
         return (), ""
 
-    def pip(self, words: tuple[FilledWord, ...], *, is_uv: bool = False) -> None:
-        """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
+    def pip(
+        self, words: tuple[FilledWord, ...], *, is_uv: bool = False, is_project: bool = False
+    ) -> None:
+        """Install what ``pip install``, ``uv pip install`` and ``uv add`` name.
+
+        `is_project`: whether all that a project asks for is resolved together.
+        """
         given = sort_arguments(words)
         if given.values(ELSEWHERE):
             place = self.text.place(words[0].at)
@@ -271,22 +269,7 @@ class Installs:
             self.stage.note(self.text.place(word.at).line, unseen_page(clean_url(word.text)))
         found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
-        self.install(built, index, given.flags)
-
-    def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
-        """Install packages, and what they require in the place of what is there."""
-        before = self.stage.packages.get("torch", [])
-        self.stage.install(asked, upgrade=bool(flags & UPGRADE))
-        now = self.stage.packages.get("torch", [])
-        is_other = not (before and is_same_release(before, now))
-        if before and is_other:
-            outdate(self.stage, before[0], {each.name for each in asked})
-        if flags & ALONE:
-            return
-        if now and is_other:
-            replace_triton(self.stage, asked, now[-1])
-        for move in (found := list(moves(self.stage, asked, self.matrix, index))):
-            carry_out(self.stage, move, index, found)
+        install(InstallStep(built, index, given.flags, is_project), self.stage, self.matrix)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""

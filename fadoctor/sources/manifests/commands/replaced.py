@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.declared import declared
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
+from fadoctor.knowledge.matrix.on_index import on_index
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
     BESIDE_TORCH,
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _COMPANIONS = (*BESIDE_TORCH, XFORMERS)
+BUILT_FOR = "it was installed for torch"
+"""How the doubt begins about what came for a torch that a later command replaces."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -150,7 +153,7 @@ def outdate(stage: Stage, torch: Requirement, fresh: Collection[str] = ()) -> No
 
 
 def _doubt(torch: Requirement) -> str:
-    return f"it was installed for torch{torch.specifier}, which a later command replaces"
+    return f"{BUILT_FOR}{torch.specifier}, which a later command replaces"
 
 
 def _is_accepted(there: Requirement, needs: str) -> bool:
@@ -162,13 +165,18 @@ def _is_accepted(there: Requirement, needs: str) -> bool:
     return allowed.contains(version, prereleases=True)
 
 
+def needed_by(name: str, version: str, matrix: Matrix) -> dict[str, str]:
+    """Return what a release requires, by its metadata and by the tables of releases."""
+    return declared(name, version, matrix) | _needs(name, version, matrix)
+
+
 def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:
     """Return what a release requires of the stack, or the newest one of a range."""
     if package_of(name) not in RELEASES:
         return {}
     table, columns = RELEASES[package_of(name)]
     if parse_version(version) is None:
-        version = _newest(table, version, matrix)
+        version = next(iter(on_index(name, matrix, version)), "")
     rows = matrix.find(table, {"version": Known(version, "asked")})
     cells = {other: rows.cell(column) for column, other in columns.items()}
     return {
@@ -176,17 +184,3 @@ def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:
         for other, cell in cells.items()
         if isinstance(cell, Known) and isinstance(cell.value, str)
     }
-
-
-def _newest(table: str, specifier: str, matrix: Matrix) -> str:
-    """Return the newest release in a range that PyPI has, "" where the table has none."""
-    allowed = parse_specifier(specifier)
-    found = [
-        version
-        for row in matrix.tables[table].rows
-        if row.get("on_pypi") is not False and row.get("yanked") is not True
-        for version in str(row["version"]).split()
-        if (parsed := parse_version(version)) and not parsed.is_prerelease
-        and (allowed is None or allowed.contains(parsed))
-    ]  # fmt: skip
-    return max(found, key=version_key, default="")

@@ -1,0 +1,114 @@
+"""Commands in sequence: which open name takes away the torch of an earlier command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fadoctor.model.fact import fact_mapping, fact_text
+from fadoctor.sources.manifests.installed.moved_torch import (
+    MOVED_TORCH,
+    MOVED_TORCH_BOUND,
+    REPLACED_BUILDS,
+)
+from tests.unit.sources.manifests.installed.test_contradicted import of_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TORCH = "pip install torch==2.2.1\n"
+CU121 = "https://download.pytorch.org/whl/cu121"
+
+
+@pytest.mark.parametrize(
+    ("commands", "bound"),
+    [
+        (f"{TORCH}pip install bitsandbytes\n", "bitsandbytes<0.48.0"),
+        (f"{TORCH}uv pip install trl==0.8.6 bitsandbytes\n", "bitsandbytes<0.48.0"),
+        (f"{TORCH}pip install 'bitsandbytes>=0.41'\n", "bitsandbytes>=0.41,<0.48.0"),
+        (f"{TORCH}pip install -U xformers\n", "xformers==0.0.25"),
+        (
+            f"pip install torch --index-url {CU121}\npip install xformers\n",
+            "xformers==0.0.29.post1",
+        ),
+        ("conda install pytorch=2.3 -c pytorch\npip install xformers\n", "xformers==0.0.27"),
+        ("pip install torch==2.6.0\npip install vllm\n", "vllm==0.8.5.post1"),
+        # pip keeps what is there and fits, and what it may not move
+        ("pip install torch==2.6.0\npip install bitsandbytes\n", ""),
+        (f"{TORCH}pip install bitsandbytes==0.45.5\n", ""),
+        (f"{TORCH}pip install 'bitsandbytes<0.47'\n", ""),
+        (f"{TORCH}pip install bitsandbytes torch\n", ""),
+        (f"{TORCH}pip install --no-deps bitsandbytes\n", ""),
+        (f"{TORCH}pip install bitsandbytes==0.45.5\npip install bitsandbytes\n", ""),
+        (f"{TORCH}pip install bitsandbytes\npip install torch==2.2.1\n", ""),
+        (f"{TORCH}pip install bitsandbytes\npip uninstall -y bitsandbytes\n", ""),
+        (f"{TORCH}pip install xformers --index-url {CU121}\n", ""),  # its releases are its own
+        (f"{TORCH}pip install an-unknown-package\n", ""),
+        (f"{TORCH}pip install xformers==0.0.25 bitsandbytes\n", ""),  # both are weighed
+        (f"{TORCH}uv add bitsandbytes\n", ""),  # the whole project is resolved
+        ("pip install bitsandbytes\npip install torch==2.2.1\n", ""),
+        ("pip install torch\npip install bitsandbytes\n", ""),
+    ],
+)
+def test_an_open_name_whose_newest_release_needs_another_torch(
+    tmp_path: Path, commands: str, bound: str
+) -> None:
+    """Before, the newest release that suits torch was judged, which no installer takes."""
+    found = of_file(tmp_path, "setup.sh", f"python3 -m venv v\n. v/bin/activate\n{commands}")
+    assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == bound
+    assert bool(fact_mapping(found.fact(MOVED_TORCH))) is bool(bound)
+
+
+def test_both_places_and_the_release_are_named(tmp_path: Path) -> None:
+    found = of_file(tmp_path, "setup.sh", f"{TORCH}pip install bitsandbytes\n")
+    told = str(fact_mapping(found.fact(MOVED_TORCH))["bitsandbytes"])
+    assert "setup.sh:2:13" in told
+    assert "bitsandbytes 0.50.2 requires torch<3,>=2.4, so pip replaces torch==2.2.1 of" in told
+    assert told.endswith("setup.sh:1:13)")
+
+
+@pytest.mark.parametrize(
+    ("pip", "bound"),
+    [
+        ("bitsandbytes", "bitsandbytes<0.46.0"),
+        ("bitsandbytes==0.44.1", ""),
+        ("bitsandbytes\n  - torch==2.4.0", ""),
+        ("bitsandbytes\n  - --extra-index-url https://example.org/simple", ""),
+    ],
+)
+def test_pip_installs_on_top_of_conda(tmp_path: Path, pip: str, bound: str) -> None:
+    text = f"channels: [pytorch]\ndependencies:\n- pytorch=2.0.1\n- pip:\n  - {pip}\n"
+    found = of_file(tmp_path, "environment.yml", text)
+    assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == bound
+
+
+def test_a_constraint_on_torch_holds_it(tmp_path: Path) -> None:
+    (tmp_path / "bounds.txt").write_text("torch==2.2.1\n")
+    commands = f"{TORCH}pip install -c bounds.txt bitsandbytes\n"
+    assert not fact_mapping(of_file(tmp_path, "setup.sh", commands).fact(MOVED_TORCH))
+
+
+def test_the_torch_of_an_image_counts_too(tmp_path: Path) -> None:
+    image = "FROM pytorch/pytorch:2.1.2-cuda12.1-cudnn8-devel\nRUN pip install {}\n"
+    found = of_file(tmp_path, "Dockerfile", image.format("bitsandbytes"))
+    assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == "bitsandbytes<0.46.0"
+    found = of_file(tmp_path, "Dockerfile", image.format("vllm"))  # its torch is meant
+    assert not fact_mapping(found.fact(MOVED_TORCH))
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        ("pip install torch\npip install flash-attn\npip install vllm==0.7.2\n", "torch==2.5.1"),
+        ("pip install torch\npip install vllm==0.7.2\npip install flash-attn\n", ""),
+        ("pip install torch==2.5.1\npip install flash-attn\npip install vllm==0.7.2\n", ""),
+    ],
+)
+def test_what_is_compiled_before_torch_is_replaced(
+    tmp_path: Path, commands: str, told: str
+) -> None:
+    """Before, the package was in doubt, and no rule said why."""
+    found = fact_mapping(of_file(tmp_path, "setup.sh", commands).fact(REPLACED_BUILDS))
+    assert found.keys() == ({"flash-attn"} if told else set())
+    assert told in str(found)
