@@ -33,6 +33,7 @@ class Draft:
         self.is_in_steps = False
         self.refused: dict[str, str] = {}
         self.later: list[Later] = []
+        self.early: list[Setting] = []
         self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}
         self.groups: dict[str, None] = {}
@@ -79,6 +80,7 @@ class Draft:
             is_in_steps=self.is_in_steps,
             refused=self.refused,
             later=tuple(self.later),
+            early=tuple(self.early),
         )
 
 

@@ -195,6 +195,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Package -> why the command that names it installs nothing."""
     later: tuple[Later, ...] = ()
     """Names that commands leave open where torch is there already."""
+    early: tuple[Setting, ...] = ()
+    """Commands that import torch before any command installs it."""
 
     @property
     def has_unseen_files(self) -> bool:

@@ -45,8 +45,8 @@ from fadoctor.sources.manifests.formats.conda_spec import (
     parse_spec,
 )
 from fadoctor.sources.manifests.images.planned_stage import WISH_LIMIT, Tally, renamed, tied
-from fadoctor.sources.manifests.installed.isolated import as_built, unmarked
-from fadoctor.sources.manifests.planned import unseen_page
+from fadoctor.sources.manifests.installed.isolated import as_built, is_without_torch, unmarked
+from fadoctor.sources.manifests.planned import Setting, unseen_page
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -71,6 +71,7 @@ _PIP = re.compile(r"pip[\d.]*|\$\{?\w{0,60}(?:PIP|pip)\d{0,2}\}?")
 _PYTHON = re.compile(
     r"(?:python|pypy)[\d.]*(?:\$\{?\w{1,60}\}?)?|\$\{?\w{0,60}(?:PYTHON|python)\w{0,30}\}?"
 )
+_MIM = "mim"
 _CONDA = frozenset(("conda", "mamba", "micromamba"))
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|\.{0,2}/|\.$|~/).{0,4000}|.{1,400}\.(?:whl|tar\.gz|zip)"
@@ -217,6 +218,8 @@ class Installs:
         asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
         if asked and name in {"uv", "poetry", "pdm"}:
             return lambda: self.pip(asked, is_uv=name == "uv", is_project=True)
+        if name == _MIM and verb == "install":
+            return lambda: self.mim(words)
         if (name, verb) in LOCKS:
             return lambda: self.lock(words, name, verb)
         if name in _CONDA and verb in {"install", "create"}:
@@ -315,6 +318,12 @@ class Installs:
         if self.tally.is_full():
             raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
         return place
+
+    def mim(self, words: list[FilledWord]) -> None:
+        """Note that a command of OpenMMLab's installer fails: it imports torch, whatever it names."""
+        if is_without_torch(self.stage) and not self.stage.early:
+            text = " ".join(word.text for word in words)[:160]
+            self.stage.early.append(Setting(text, self.text.place(words[0].at)))
 
     def lock(self, words: list[FilledWord], name: str, verb: str) -> None:
         """Follow a command that installs what a lock says."""

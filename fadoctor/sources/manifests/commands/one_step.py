@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.model.packages import RELEASES, TORCH, package_of
 from fadoctor.sources.manifests.commands.install_options import ALONE, UPGRADE
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Requirement
 
 
-class InstallStep(NamedTuple):
+class InstallStep(msgspec.Struct, frozen=True):
     """What one command asks for."""
 
     asked: list[Requirement]

@@ -66,6 +66,8 @@ class Stage:
         """Package -> why the command that names it installs nothing."""
         self.later: list[Later] = []
         """Names that a command leaves open where torch is there already."""
+        self.early: list[Setting] = []
+        """Commands that import torch where nothing has installed it."""
         self.notes: list[tuple[int, str]] = []
         self.is_open = False
         """Whether a command installs what only a run would tell: any package may be there."""
@@ -95,6 +97,7 @@ class Stage:
         found.written = dict(self.written)
         found.is_open, found.starts = self.is_open, dict(self.starts)
         found.refused, found.later = dict(self.refused), list(self.later)
+        found.early = list(self.early)
         return found
 
     def beside(self, path: str) -> str | None:
@@ -120,6 +123,7 @@ class Stage:
         self.facts |= manifest.facts
         self.refused |= manifest.refused
         self.later += manifest.later
+        self.early += manifest.early
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
         self.quote(manifest, line)
 

@@ -49,6 +49,7 @@ from fadoctor.sources.manifests.installed.moved_torch import (
     REPLACED_BUILDS,
     moved_torch_facts,
     replaced_builds,
+    too_early,
 )
 from fadoctor.sources.manifests.installed.package_facts import Facts, absent_facts, open_facts
 from fadoctor.sources.manifests.installed.package_indexes import of_their_indexes
@@ -118,7 +119,7 @@ def planned_environment(
     facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
     facts |= moved_torch_facts(manifests, combined, facts, matrix)
-    facts |= replaced_builds(manifests, combined)
+    facts |= replaced_builds(manifests, combined) | too_early(manifests)
     facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
     target = msgspec.structs.replace(
         host.target,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Later, Manifest, Requirement
 
 MOVED_TORCH, MOVED_TORCH_BOUND = "packages.moved_torch", "packages.moved_torch_bound"
-REPLACED_BUILDS = "packages.replaced_builds"
+REPLACED_BUILDS, TOO_EARLY = "packages.replaced_builds", "packages.before_torch"
 _SOURCE = "the tables of releases, and the order of the commands"
 _OLDEST = "3.9"
 """Where the Python is not known: the oldest one for which these packages still have releases."""
@@ -74,6 +74,16 @@ def replaced_builds(manifests: Iterable[Manifest], combined: Combined) -> dict[s
         if each.name in SETUPS and each.doubt.startswith(BUILT_FOR)
     }
     return {REPLACED_BUILDS: Known(told, _SOURCE)}
+
+
+def too_early(manifests: Iterable[Manifest]) -> dict[str, Fact]:
+    """Return which commands import torch before any command installs it, and where."""
+    told = {
+        each.value: printable(f"({each.place})", 300)
+        for manifest in manifests
+        for each in manifest.early
+    }
+    return {TOO_EARLY: Known(told, _SOURCE)}
 
 
 def _is_left(later: Later, combined: Combined) -> bool:

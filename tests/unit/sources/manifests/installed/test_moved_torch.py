@@ -11,6 +11,7 @@ from fadoctor.sources.manifests.installed.moved_torch import (
     MOVED_TORCH,
     MOVED_TORCH_BOUND,
     REPLACED_BUILDS,
+    TOO_EARLY,
 )
 from tests.unit.sources.manifests.installed.test_contradicted import of_file
 
@@ -112,3 +113,26 @@ def test_what_is_compiled_before_torch_is_replaced(
     found = fact_mapping(of_file(tmp_path, "setup.sh", commands).fact(REPLACED_BUILDS))
     assert found.keys() == ({"flash-attn"} if told else set())
     assert told in str(found)
+
+
+CUDA = "FROM nvidia/cuda:11.8.0-devel-ubuntu22.04\nRUN pip3 install -U openmim\n"
+MIM = "RUN mim install mmengine && mim install 'mmcv==2.0.1'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{CUDA}{MIM}RUN pip install torch==2.0.1\n", ["mim install mmengine"]),
+        (f"{CUDA}RUN pip install torch==2.0.1\n{MIM}", []),
+        (f"{CUDA}RUN pip install timm\n{MIM}", []),  # which brings torch
+        (f"{CUDA}RUN pip install an-unknown-package\n{MIM}", []),
+        (f"{CUDA}RUN pip install -r unread.txt\n{MIM}", []),
+        (f"FROM pytorch/pytorch:2.0.1-cuda11.7-cudnn8-devel\n{MIM}", []),
+        (f"FROM an-unknown-image:1\n{MIM}", []),
+        (f"{CUDA}RUN mim download mmdet --config a\n", []),
+    ],
+)
+def test_an_installer_that_imports_torch(tmp_path: Path, text: str, told: list[str]) -> None:
+    """Before, the command was not looked at: the image is not built."""
+    found = of_file(tmp_path, "Dockerfile", text)
+    assert list(fact_mapping(found.fact(TOO_EARLY))) == told
