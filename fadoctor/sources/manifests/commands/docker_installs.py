@@ -194,7 +194,8 @@ class Installs:
         rest, verb = self.verb(words[1:])
         if _PIP.fullmatch(name) and verb == "install":
             return lambda: self.pip(rest)
-        if _PIP.fullmatch(name) and verb == "uninstall":
+        by_conda = name in _CONDA and verb in {"remove", "uninstall"}
+        if by_conda or (_PIP.fullmatch(name) and verb == "uninstall"):
             return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         return self.tool(words, name, verb, rest)
 
@@ -224,8 +225,6 @@ class Installs:
             return lambda: self.lock(words, name, verb)
         if name in _CONDA and verb in {"install", "create"}:
             return lambda: self.conda(rest)
-        if name in _CONDA and verb in {"remove", "uninstall"}:
-            return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         if name in _CONDA and verb == "env" and rest and rest[0].text in {"create", "update"}:
             return lambda: self.conda(rest[1:])
         return None
@@ -320,7 +319,7 @@ class Installs:
         return place
 
     def mim(self, words: list[FilledWord]) -> None:
-        """Note that a command of OpenMMLab's installer fails: it imports torch, whatever it names."""
+        """Note that OpenMMLab's installer fails without torch: it imports it, whatever it names."""
         if is_without_torch(self.stage) and not self.stage.early:
             text = " ".join(word.text for word in words)[:160]
             self.stage.early.append(Setting(text, self.text.place(words[0].at)))

@@ -19,13 +19,12 @@ from fadoctor.sources.manifests.images.planned_stage import Stage
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import is_bounded
 from fadoctor.sources.manifests.installed.unseen_bounds import has_end
-from fadoctor.sources.manifests.planned import Later
+from fadoctor.sources.manifests.planned import Later, Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.sources.manifests.planned import Requirement
 
 
 class InstallStep(msgspec.Struct, frozen=True):
