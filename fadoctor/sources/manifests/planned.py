@@ -73,7 +73,9 @@ REPLACES = ": an installer replaces "
 """In the note on what the packages of a command put in the place of what is there."""
 
 
-_MOVED = re.compile(rf"{re.escape(REPLACES)}torch[=<>~!]")
+DOES_NOT_FIT = ", which does not fit"
+"""After it, where what is there is a range that surely has to give way."""
+_MOVED = re.compile(rf"{re.escape(REPLACES)}torch(?:==|[<>~=].{{1,200}}{re.escape(DOES_NOT_FIT)})")
 
 
 def speaks_of_moved_torch(note: str) -> bool:

@@ -271,7 +271,9 @@ class Installs:
             self.stage.note(self.text.place(word.at).line, unseen_page(clean_url(word.text)))
         found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
-        install(InstallStep(built, index, given.flags, is_project), self.stage, self.matrix)
+        is_added = not is_uv and not given.values(INDEX)
+        step = InstallStep(built, index, given.flags, is_project, not index or is_added)
+        install(step, self.stage, self.matrix)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""

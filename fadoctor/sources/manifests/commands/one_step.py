@@ -35,6 +35,8 @@ class InstallStep(msgspec.Struct, frozen=True):
     flags: frozenset[str]
     is_project: bool
     """Whether all that a project asks for is resolved together."""
+    is_of_pypi: bool = True
+    """Whether PyPI's newest release is looked at, too."""
 
 
 def install(step: InstallStep, stage: Stage, matrix: Matrix) -> None:
@@ -78,14 +80,14 @@ def _later(step: InstallStep, stage: Stage, known: dict[str, list[Requirement]])
     """
     torch = stage.packages.get(TORCH, [])
     bound = {each.name for each in (*step.asked, *stage.constraints)}
-    if len(torch) != 1 or TORCH in bound or step.index or not _is_chosen(torch[0]):
+    if len(torch) != 1 or TORCH in bound or not step.is_of_pypi or not _is_chosen(torch[0]):
         return
     for asker in step.asked:
-        is_open = not (asker.url or asker.marker or asker.index or exact_version(asker.specifier))
+        is_open = not (asker.url or asker.marker or exact_version(asker.specifier))
         is_new = asker.name not in known or bool(step.flags & UPGRADE)
         if package_of(asker.name) in RELEASES and not (torch[0].command or torch[0].manager):
             continue  # whoever starts from an image with a torch means that of the framework
-        if is_open and is_new and not asker.has_pages:
+        if is_open and is_new and not (asker.has_pages or asker.is_only_index):
             beside = (each for each in step.asked if each is not asker)
             yield Later(stage.packages[asker.name][-1], torch[0], tuple(beside))
 

@@ -20,7 +20,8 @@ from fadoctor.model.packages import (
     package_of,
 )
 from fadoctor.sources.manifests.installed.combine import exact_version
-from fadoctor.sources.manifests.planned import REPLACES, Requirement
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.planned import DOES_NOT_FIT, REPLACES, Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -112,7 +113,8 @@ def _instead(move: Move, others: Iterable[Move]) -> str:
     old = move.there
     is_named = old.name == TORCH and old.command and exact_version(old.specifier)
     if not (is_named and exact_version(move.needs)):
-        return ""
+        is_refused = bool(old.manager) and is_impossible((old.specifier, move.needs))
+        return DOES_NOT_FIT if is_refused else ""
     same = (each for each in others if each.asker == move.asker and exact_version(each.needs))
     beside = [f"{e.there.name}{e.needs}" for e in same if e.there.name in BESIDE_TORCH]
     asked = " ".join((f"{old.name}{move.needs}", *beside))

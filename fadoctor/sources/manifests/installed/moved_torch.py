@@ -12,6 +12,7 @@ from fadoctor.sources.manifests.commands.replaced import BUILT_FOR, needed_by
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.index_releases import ends_before
+from fadoctor.sources.manifests.installed.unseen_bounds import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -133,7 +134,8 @@ def _is_kept(later: Later, needs: str, matrix: Matrix) -> bool:
 
 def _admits(torch: Requirement, needs: str) -> bool:
     """Return whether the torch that is there may meet what a release requires."""
-    return not (is_impossible((torch.specifier, needs)) or ends_before(torch.index, needs))
+    is_behind = not has_end(torch.specifier) and ends_before(torch.index, needs)
+    return not (is_behind or is_impossible((torch.specifier, needs)))
 
 
 def _bound(later: Later, releases: tuple[str, ...], matrix: Matrix) -> str:

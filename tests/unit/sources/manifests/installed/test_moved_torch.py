@@ -13,6 +13,7 @@ from fadoctor.sources.manifests.installed.moved_torch import (
     REPLACED_BUILDS,
     TOO_EARLY,
 )
+from fadoctor.sources.manifests.planned import speaks_of_moved_torch
 from tests.unit.sources.manifests.installed.test_contradicted import of_file
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 TORCH = "pip install torch==2.2.1\n"
 CU121 = "https://download.pytorch.org/whl/cu121"
+OF_CU118 = "pip install torch==2.0.1+cu118 -i https://download.pytorch.org/whl/cu118\n"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,8 @@ CU121 = "https://download.pytorch.org/whl/cu121"
         ),
         ("conda install pytorch=2.3 -c pytorch\npip install xformers\n", "xformers==0.0.27"),
         ("pip install torch==2.6.0\npip install vllm\n", "vllm==0.8.5.post1"),
+        (f"{TORCH}pip install xformers --extra-index-url {CU121}\n", "xformers==0.0.25"),
+        (f"{OF_CU118}pip install vllm\n", "vllm==0.2.1.post1"),
         # pip keeps what is there and fits, and what it may not move
         ("pip install torch==2.6.0\npip install bitsandbytes\n", ""),
         (f"{TORCH}pip install bitsandbytes==0.45.5\n", ""),
@@ -45,6 +49,7 @@ CU121 = "https://download.pytorch.org/whl/cu121"
         (f"{TORCH}pip install bitsandbytes\npip install torch==2.2.1\n", ""),
         (f"{TORCH}pip install bitsandbytes\npip uninstall -y bitsandbytes\n", ""),
         (f"{TORCH}pip install xformers --index-url {CU121}\n", ""),  # its releases are its own
+        (f"{TORCH}uv pip install xformers --extra-index-url {CU121}\n", ""),  # uv looks there first
         (f"{TORCH}pip install an-unknown-package\n", ""),
         (f"{TORCH}pip install xformers==0.0.25 bitsandbytes\n", ""),  # both are weighed
         (f"{TORCH}uv add bitsandbytes\n", ""),  # the whole project is resolved
@@ -136,3 +141,15 @@ def test_an_installer_that_imports_torch(tmp_path: Path, text: str, told: list[s
     """Before, the command was not looked at: the image is not built."""
     found = of_file(tmp_path, "Dockerfile", text)
     assert list(fact_mapping(found.fact(TOO_EARLY))) == told
+
+
+@pytest.mark.parametrize(
+    ("conda", "is_told"), [("pytorch==2.5.1", True), ("'pytorch<2.6'", True), ("pytorch<3", False)]
+)
+def test_a_torch_of_conda_that_cannot_stay_is_told(
+    tmp_path: Path, conda: str, *, is_told: bool
+) -> None:
+    """Regression: only an exact one was; one that may fit is not said to go."""
+    commands = f"conda install {conda} -c pytorch\npip install vllm==0.8.5\n"
+    notes = of_file(tmp_path, "setup.sh", commands).target.notes
+    assert any(map(speaks_of_moved_torch, notes)) is is_told
