@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.model.packages import RELEASES, TORCH, package_of
+from fadoctor.model.packages import COMPILED_BESIDE, TORCH
 from fadoctor.sources.manifests.commands.install_options import ALONE, UPGRADE
 from fadoctor.sources.manifests.commands.replaced import (
     carry_out,
@@ -85,8 +85,8 @@ def _later(step: InstallStep, stage: Stage, known: dict[str, list[Requirement]])
     for asker in step.asked:
         is_open = not (asker.url or asker.marker or exact_version(asker.specifier))
         is_new = asker.name not in known or bool(step.flags & UPGRADE)
-        if package_of(asker.name) in RELEASES and not (torch[0].command or torch[0].manager):
-            continue  # whoever starts from an image with a torch means that of the framework
+        if asker.name in COMPILED_BESIDE and not (torch[0].command or torch[0].manager):
+            continue  # whoever starts from an image with a torch means that of the server
         if is_open and is_new and not (asker.has_pages or asker.is_only_index):
             beside = (each for each in step.asked if each is not asker)
             yield Later(stage.packages[asker.name][-1], torch[0], tuple(beside))

@@ -37,6 +37,7 @@ OF_CU118 = "pip install torch==2.0.1+cu118 -i https://download.pytorch.org/whl/c
         ),
         ("conda install pytorch=2.3 -c pytorch\npip install xformers\n", "xformers==0.0.27"),
         ("pip install torch==2.6.0\npip install vllm\n", "vllm==0.8.5.post1"),
+        ("pip install torch==2.8.0\npip install sglang\n", "sglang==0.5.5.post3"),
         (f"{TORCH}pip install xformers --extra-index-url {CU121}\n", "xformers==0.0.25"),
         (f"{OF_CU118}pip install vllm\n", "vllm==0.2.1.post1"),
         # pip keeps what is there and fits, and what it may not move
@@ -64,6 +65,12 @@ def test_an_open_name_whose_newest_release_needs_another_torch(
     found = of_file(tmp_path, "setup.sh", f"python3 -m venv v\n. v/bin/activate\n{commands}")
     assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == bound
     assert bool(fact_mapping(found.fact(MOVED_TORCH))) is bool(bound)
+
+
+def test_what_no_release_suits_is_told_without_a_bound(tmp_path: Path) -> None:
+    commands = "pip install torch==2.15.0\npip install lmdeploy\n"
+    found = of_file(tmp_path, "setup.sh", commands)
+    assert fact_mapping(found.fact(MOVED_TORCH)).keys() == {"lmdeploy"}
 
 
 def test_both_places_and_the_release_are_named(tmp_path: Path) -> None:
@@ -99,6 +106,8 @@ def test_the_torch_of_an_image_counts_too(tmp_path: Path) -> None:
     image = "FROM pytorch/pytorch:2.1.2-cuda12.1-cudnn8-devel\nRUN pip install {}\n"
     found = of_file(tmp_path, "Dockerfile", image.format("bitsandbytes"))
     assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == "bitsandbytes<0.46.0"
+    found = of_file(tmp_path, "Dockerfile", image.format("xformers"))
+    assert fact_text(found.fact(MOVED_TORCH_BOUND), "") == "xformers==0.0.23.post1"
     found = of_file(tmp_path, "Dockerfile", image.format("vllm"))  # its torch is meant
     assert not fact_mapping(found.fact(MOVED_TORCH))
 
