@@ -51,7 +51,7 @@ def moved_torch_facts(
         if refusing is None:
             continue
         newest, needs = refusing
-        what = f"{asker.name} {newest} requires torch{needs}, so pip replaces"
+        what = f"{asker.name} {newest} requires torch{needs}, so an installer replaces"
         told[asker.name] = f"({asker.place}: {what} torch{torch.specifier} of {torch.place})"
         if bound := _bound(later, releases[0], matrix):
             bounds[asker.name] = ",".join(filter(None, (asker.specifier, bound)))
