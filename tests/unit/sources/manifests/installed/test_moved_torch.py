@@ -77,7 +77,7 @@ def test_both_places_and_the_release_are_named(tmp_path: Path) -> None:
     found = of_file(tmp_path, "setup.sh", f"{TORCH}pip install bitsandbytes\n")
     told = str(fact_mapping(found.fact(MOVED_TORCH))["bitsandbytes"])
     assert "setup.sh:2:13" in told
-    assert "bitsandbytes 0.50.2 requires torch<3,>=2.4, so an installer replaces torch==2.2.1" in told
+    assert "bitsandbytes 0.50.2 requires torch<3,>=2.4, so an installer replaces torch==" in told
     assert told.endswith("setup.sh:1:13)")
 
 
