@@ -142,8 +142,8 @@ class Later(msgspec.Struct, frozen=True):
     asker: Requirement
     torch: Requirement
     """What is there before."""
-    beside: tuple[Requirement, ...] = ()
-    """What the same command names besides."""
+    together: tuple[Requirement, ...] = ()
+    """All that the command names."""
 
 
 class Setting(msgspec.Struct, frozen=True):

@@ -82,14 +82,14 @@ def _later(step: InstallStep, stage: Stage, known: dict[str, list[Requirement]])
     bound = {each.name for each in (*step.asked, *stage.constraints)}
     if len(torch) != 1 or TORCH in bound or not step.is_of_pypi or not _is_chosen(torch[0]):
         return
-    for asker in step.asked:
+    together = tuple(step.asked)
+    for asker in together:
         is_open = not (asker.url or asker.marker or exact_version(asker.specifier))
         is_new = asker.name not in known or bool(step.flags & UPGRADE)
         if asker.name in COMPILED_BESIDE and not (torch[0].command or torch[0].manager):
             continue  # whoever starts from an image with a torch means that of the server
         if is_open and is_new and not (asker.has_pages or asker.is_only_index):
-            beside = (each for each in step.asked if each is not asker)
-            yield Later(stage.packages[asker.name][-1], torch[0], tuple(beside))
+            yield Later(stage.packages[asker.name][-1], torch[0], together)
 
 
 def _is_chosen(torch: Requirement) -> bool:

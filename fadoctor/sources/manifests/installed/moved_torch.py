@@ -126,7 +126,7 @@ def _is_kept(later: Later, needs: str, matrix: Matrix) -> bool:
     """Return whether another name of the command is for another torch: then both are weighed."""
     others = (
         needed_by(each.name, version, matrix).get(TORCH, "")
-        for each in later.beside
+        for each in later.together
         if (version := exact_version(each.specifier))
     )
     return any(text and is_impossible((text, needs)) for text in others)
