@@ -46,6 +46,7 @@ from fadoctor.sources.manifests.formats.conda_spec import (
 )
 from fadoctor.sources.manifests.images.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.installed.isolated import as_built, is_without_torch, unmarked
+from fadoctor.sources.manifests.installed.planned_torch import is_pypi
 from fadoctor.sources.manifests.planned import Setting, unseen_page
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
@@ -272,7 +273,8 @@ class Installs:
         found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
         is_added = not is_uv and not given.values(INDEX)
-        step = InstallStep(built, index, given.flags, is_project, not index or is_added)
+        is_of_pypi = not index or is_added or is_pypi(index)
+        step = InstallStep(built, index, given.flags, is_project, is_of_pypi)
         install(step, self.stage, self.matrix)
 
     def index(self, given: InstallArguments) -> str:

@@ -18,6 +18,7 @@ from fadoctor.sources.manifests.commands.replaced import (
 from fadoctor.sources.manifests.images.planned_stage import Stage
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import is_bounded
+from fadoctor.sources.manifests.installed.planned_torch import is_pypi
 from fadoctor.sources.manifests.installed.unseen_bounds import has_end
 from fadoctor.sources.manifests.planned import Later, Requirement
 
@@ -88,7 +89,8 @@ def _later(step: InstallStep, stage: Stage, known: dict[str, list[Requirement]])
         is_new = asker.name not in known or bool(step.flags & UPGRADE)
         if asker.name in COMPILED_BESIDE and not (torch[0].command or torch[0].manager):
             continue  # whoever starts from an image with a torch means that of the server
-        if is_open and is_new and not (asker.has_pages or asker.is_only_index):
+        is_elsewhere = asker.is_only_index and not is_pypi(asker.index)
+        if is_open and is_new and not (asker.has_pages or is_elsewhere):
             yield Later(stage.packages[asker.name][-1], torch[0], together)
 
 

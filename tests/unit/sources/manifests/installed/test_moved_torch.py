@@ -40,6 +40,7 @@ OF_CU118 = "pip install torch==2.0.1+cu118 -i https://download.pytorch.org/whl/c
         ("pip install torch==2.8.0\npip install sglang\n", "sglang==0.5.5.post3"),
         (f"{TORCH}pip install xformers --extra-index-url {CU121}\n", "xformers==0.0.25"),
         (f"{OF_CU118}pip install vllm\n", "vllm==0.2.1.post1"),
+        (f"{TORCH}pip install -i https://pypi.example.org/simple xformers\n", "xformers==0.0.25"),
         # pip keeps what is there and fits, and what it may not move
         ("pip install torch==2.6.0\npip install bitsandbytes\n", ""),
         (f"{TORCH}pip install bitsandbytes==0.45.5\n", ""),
