@@ -141,7 +141,7 @@ class Later(msgspec.Struct, frozen=True):
 
     asker: Requirement
     torch: Requirement
-    """What is there before."""
+    """What is there before, or a server that pins it."""
     together: tuple[Requirement, ...] = ()
     """All that the command names."""
 

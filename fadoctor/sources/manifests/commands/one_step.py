@@ -56,6 +56,7 @@ def install(step: InstallStep, stage: Stage, matrix: Matrix) -> None:
     if now and is_other:
         replace_triton(stage, step.asked, now[-1])
     later = [] if step.is_project or is_other else list(_later(step, stage, known))
+    later += [] if step.is_project or now else list(_after_server(step, stage, known))
     stage.later += later
     held = {each.asker.name for each in later}
     asking = [each for each in step.asked if each.name not in held]
@@ -92,6 +93,19 @@ def _later(step: InstallStep, stage: Stage, known: dict[str, list[Requirement]])
         is_elsewhere = asker.is_only_index and not is_pypi(asker.index)
         if is_open and is_new and not (asker.has_pages or is_elsewhere):
             yield Later(stage.packages[asker.name][-1], torch[0], together)
+
+
+def _after_server(
+    step: InstallStep, stage: Stage, known: dict[str, list[Requirement]]
+) -> Iterator[Later]:
+    """Yield a server on top of another one, each of which is compiled for one torch."""
+    asked = {each.name for each in step.asked}
+    for name in COMPILED_BESIDE:
+        there = known.get(name, []) if name not in asked else []
+        for asker in step.asked if len(there) == 1 and step.is_of_pypi else ():
+            is_new = asker.name in COMPILED_BESIDE and asker.name not in known
+            if is_new and not (asker.url or asker.marker or there[0].url or there[0].marker):
+                yield Later(stage.packages[asker.name][-1], there[0], tuple(step.asked))
 
 
 def _is_chosen(torch: Requirement) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.knowledge.matrix.on_index import on_index
 from fadoctor.knowledge.matrix.versions import parse_version
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
@@ -13,13 +15,14 @@ from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.index_releases import ends_before
 from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.planned import Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.installed.combine import Combined
-    from fadoctor.sources.manifests.planned import Later, Manifest, Requirement
+    from fadoctor.sources.manifests.planned import Later, Manifest
 
 MOVED_TORCH, MOVED_TORCH_BOUND = "packages.moved_torch", "packages.moved_torch_bound"
 REPLACED_BUILDS, TOO_EARLY = "packages.replaced_builds", "packages.before_torch"
@@ -42,10 +45,13 @@ def moved_torch_facts(
     """
     told: dict[str, str] = {}
     bounds: dict[str, str] = {}
-    for later in (each for manifest in manifests for each in manifest.later):
-        asker, torch = later.asker, later.torch
-        if not _is_left(later, combined) or asker.name in told:
+    for each in (each for manifest in manifests for each in manifest.later):
+        if not _is_left(each, combined) or each.asker.name in told:
             continue
+        later = _with_torch(each, facts, matrix)
+        if later is None:
+            continue
+        asker, torch = later.asker, later.torch
         releases = _releases(asker, facts, matrix)
         refusing = _refusal(later, releases, matrix)
         if refusing is None:
@@ -61,6 +67,20 @@ def moved_torch_facts(
         MOVED_TORCH: Known(shown, _SOURCE),
         MOVED_TORCH_BOUND: Known(printable(words, 500), _SOURCE) if words else Absent(_SOURCE),
     }
+
+
+def _with_torch(later: Later, facts: Mapping[str, Fact], matrix: Matrix) -> Later | None:
+    """Return the same with the torch that a server pins in its place; None where none is known."""
+    server = later.torch
+    if server.name == TORCH:
+        return later
+    pins = {
+        needed_by(server.name, each[0], matrix).get(TORCH, "") if each else ""
+        for each in _releases(server, facts, matrix)
+    }
+    pin = pins.pop() if len(pins) == 1 else ""
+    torch = Requirement(TORCH, server.place, pin)
+    return msgspec.structs.replace(later, torch=torch) if exact_version(pin) else None
 
 
 def replaced_builds(manifests: Iterable[Manifest], combined: Combined) -> dict[str, Fact]:
@@ -90,9 +110,11 @@ def too_early(manifests: Iterable[Manifest]) -> dict[str, Fact]:
 def _is_left(later: Later, combined: Combined) -> bool:
     """Return whether both are in the end what they were then, and nothing bounds them."""
     asker, torch = (combined.packages.get(each.name) for each in (later.asker, later.torch))
+    is_server = later.torch.name != TORCH
     if asker is None or torch is None or {later.asker.name, TORCH} & combined.bounds.keys():
         return False
-    is_open = not (asker.version or asker.url) and later.asker.place in asker.places
+    is_open = not (asker.url or (asker.version and not is_server))
+    is_open = is_open and later.asker.place in asker.places
     is_there = later.torch.place in torch.places and not torch.url
     parsed = parse_version(exact_version(later.torch.specifier))
     is_release = parsed is None or not parsed.is_prerelease  # NVIDIA's images have bounds of pip
@@ -139,11 +161,15 @@ def _admits(torch: Requirement, needs: str) -> bool:
 
 
 def _bound(later: Later, releases: tuple[str, ...], matrix: Matrix) -> str:
-    """Return the bound within which the newest release admits the torch that is there."""
-    above = ""
+    """Return the bound within which the newest release admits the torch that is there.
+
+    None by a release that names no torch, where newer ones pin one: it did so in an extra.
+    """
+    above, pins = "", False
     for version in releases:
         needs = needed_by(later.asker.name, version, matrix).get(TORCH, "")
-        if _admits(later.torch, needs):
+        pins = pins or bool(exact_version(needs))
+        if _admits(later.torch, needs) and (needs or not pins):
             is_exact = not needs or bool(exact_version(needs))
             return f"=={version}" if is_exact else f"<{above}"
         above = version

@@ -83,6 +83,25 @@ def test_both_places_and_the_release_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        ("pip install vllm\npip install sglang\n", "torch==2.14.1"),
+        ("pip install vllm==0.8.5\npip install 'sglang==0.5.5'\n", "torch==2.8.0"),
+        ("pip install vllm==0.11.0\npip install 'sglang==0.5.5'\n", ""),  # both pin 2.8.0
+        ("pip install vllm sglang\n", ""),  # a resolver decides
+        ("pip install vllm\npip install torch==2.14.1\npip install sglang\n", ""),
+        ("pip install vllm\npip install bitsandbytes\n", ""),
+    ],
+)
+def test_a_server_on_top_of_another(tmp_path: Path, commands: str, told: str) -> None:
+    found = of_file(tmp_path, "setup.sh", f"python3 -m venv v\n. v/bin/activate\n{commands}")
+    moved = fact_mapping(found.fact(MOVED_TORCH))
+    assert moved.keys() == ({"sglang"} if told else set())
+    assert told in str(moved)
+    assert not fact_text(found.fact(MOVED_TORCH_BOUND), "")  # none pins the torch of that vLLM
+
+
+@pytest.mark.parametrize(
     ("pip", "bound"),
     [
         ("bitsandbytes", "bitsandbytes<0.46.0"),
