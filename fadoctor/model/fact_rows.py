@@ -112,6 +112,10 @@ packages.channel_python | text   | derived     | the newest Python that PyTorch'
 packages.too_new       | mapping | derived     | packages that come along in a release whose names a pinned one cannot import -> which that is; Absent of what is installed
 packages.too_new_below | text    | derived     | below which releases these have to be: huggingface-hub<0.26.0; Absent where there are none
 packages.too_new_unless | text    | derived     | packages that may keep them older, in a way that no table says; Absent where there are none
+packages.moved_torch   | mapping | derived     | packages that a later command leaves open, whose newest release replaces torch -> how; Absent of what is installed
+packages.moved_torch_bound | text | derived    | what these have to be for the torch that is there: bitsandbytes<0.48.0; Absent where there are none
+packages.replaced_builds | mapping | derived   | packages that are compiled for a torch that a later command replaces -> where; Absent of what is installed
+packages.before_torch  | mapping | derived     | commands that import torch before any command installs it -> where; Absent of what is installed
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked
 packages.isolated_builds | mapping | derived   | packages that files build in isolation, where their setup misses torch -> where; Absent of what is installed
 packages.isolated_by_new_pip | mapping | derived | packages that pip 25.3 and newer build so, though torch is installed before -> where; Absent where none

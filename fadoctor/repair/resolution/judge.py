@@ -17,11 +17,12 @@ from fadoctor.model.packages import PACKAGES
 from fadoctor.model.verdict import Predicted
 from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.resolution.labelled import labelled, settled
+from fadoctor.repair.resolution.left_open import BOUND_BY_FACTS
 from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
 from fadoctor.repair.resolution.sources_alone import compiled_here
 from fadoctor.repair.resolution.wording import PlanWording
-from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW
+from fadoctor.sources.manifests.installed.too_new import TOO_NEW
 from fadoctor.sources.manifests.installed.unseen_bounds import has_end
 
 if TYPE_CHECKING:
@@ -92,8 +93,14 @@ def foresee_planned(
 def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
     """Return the environment that a plan for manifests starts from: as it comes today."""
     there = settled(labelled(come_today(environment, _matrix(environment, knowledge))))
-    told = {n: f for n, f in there.facts.items() if n not in (TOO_NEW, TOO_NEW_BELOW)}
-    none: dict[str, Fact] = dict.fromkeys((TOO_NEW, TOO_NEW_BELOW), Absent("lines bound it"))
+    bound = [
+        name
+        for told, below in BOUND_BY_FACTS.items()
+        if isinstance(there.facts.get(below), Known) or told == TOO_NEW
+        for name in (told, below)
+    ]
+    told = {name: fact for name, fact in there.facts.items() if name not in bound}
+    none: dict[str, Fact] = dict.fromkeys(bound, Absent("lines bound it"))
     return msgspec.structs.replace(there, facts=told | none)
 
 

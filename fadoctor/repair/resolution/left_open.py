@@ -31,6 +31,7 @@ from fadoctor.repair.resolution.resolver_worlds import (
     resolved_today,
 )
 from fadoctor.repair.resolution.timely import timely_bound
+from fadoctor.sources.manifests.installed.moved_torch import MOVED_TORCH, MOVED_TORCH_BOUND
 from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 _AS_RANGE = re.compile(r"^==([0-9]{1,4})[.0-9]*$")
 """An exact release, which what else bounds the package may refuse."""
 
+
+BOUND_BY_FACTS = {TOO_NEW: TOO_NEW_BELOW, MOVED_TORCH: MOVED_TORCH_BOUND}
+"""What tells of releases that are too new -> what bounds them."""
 
 _END = re.compile(r"<[0-9][0-9.]{0,30}$")
 
@@ -139,14 +143,17 @@ def with_open_bounds(
 
 
 def _too_new(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:
-    """Yield the bounds of what comes along, has no facts of its own, and is too new for a pin."""
-    bounds = bounds_of(environment.facts.get(TOO_NEW_BELOW))
-    if not bounds:
+    """Yield the bounds of what comes too new for a pin, and of what would replace torch."""
+    bounds = {
+        told: bounds_of(environment.facts.get(below)) for told, below in BOUND_BY_FACTS.items()
+    }
+    if not any(bounds.values()):
         return
     every = foresee(environment, knowledge, predicts=False).assessment.findings
-    found = tuple(f for f in every if any(each.fact == TOO_NEW for each in f.evidence))
-    for name, bound in bounds.items() if found else ():
-        yield OpenBound(name, name + bound, found)
+    for told, own in bounds.items():
+        found = tuple(f for f in every if any(each.fact == told for each in f.evidence))
+        for name, bound in own.items() if found else ():
+            yield OpenBound(name, name + bound, found)
 
 
 def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:

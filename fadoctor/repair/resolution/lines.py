@@ -32,6 +32,7 @@ from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
+from fadoctor.sources.manifests.installed.index_releases import names_another
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import kind_of, read_source
 from fadoctor.sources.manifests.source import Source, open_source
@@ -370,7 +371,7 @@ def _with_its_index(
         lines[:] = [GONE if is_index(line) else line for line in lines]
     elif (
         is_of_pypi
-        and name == TORCH
+        and (name == TORCH or names_another(lines[place.line - 1], wanted))
         and (line := lines[place.line - 1]) != (bare := command_without_index(line, place.column))
     ):
         lines[place.line - 1] = bare

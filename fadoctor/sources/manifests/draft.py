@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import printable
-from fadoctor.sources.manifests.planned import UNASKED, Manifest, Requirement, Setting
+from fadoctor.sources.manifests.planned import UNASKED, Later, Manifest, Requirement, Setting
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class Draft:
         self.is_complete = False
         self.is_in_steps = False
         self.refused: dict[str, str] = {}
+        self.later: list[Later] = []
+        self.early: list[Setting] = []
         self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}
         self.groups: dict[str, None] = {}
@@ -77,6 +79,8 @@ class Draft:
             overridden=tuple(self.overridden),
             is_in_steps=self.is_in_steps,
             refused=self.refused,
+            later=tuple(self.later),
+            early=tuple(self.early),
         )
 
 

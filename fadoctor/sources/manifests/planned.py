@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from fadoctor.model.place import Place
@@ -71,9 +73,14 @@ REPLACES = ": an installer replaces "
 """In the note on what the packages of a command put in the place of what is there."""
 
 
+DOES_NOT_FIT = ", which does not fit"
+"""After it, where what is there is a range that surely has to give way."""
+_MOVED = re.compile(rf"{re.escape(REPLACES)}torch(?:==|[<>~=].{{1,200}}{re.escape(DOES_NOT_FIT)})")
+
+
 def speaks_of_moved_torch(note: str) -> bool:
     """Return whether a note says that a package takes the torch away that is there before it."""
-    return f"{REPLACES}torch=" in note
+    return _MOVED.search(note) is not None
 
 
 _UNFOLLOWED = (" not followed: ", " is not read", "the contents of ", ": there is no ",
@@ -126,6 +133,19 @@ class Requirement(msgspec.Struct, frozen=True):
     """Which command names it, counted from 1: an installer heeds all of one at once."""
 
 
+class Later(msgspec.Struct, frozen=True):
+    """A name that a command leaves open, where an earlier one installed torch.
+
+    pip asks for its newest release, whatever is there, and replaces what that release refuses.
+    """
+
+    asker: Requirement
+    torch: Requirement
+    """What is there before, or a server that pins it."""
+    together: tuple[Requirement, ...] = ()
+    """All that the command names."""
+
+
 class Setting(msgspec.Struct, frozen=True):
     """Something else that a file decides: an index, a version of Python, a variable."""
 
@@ -175,6 +195,10 @@ class Manifest(msgspec.Struct, frozen=True):
     """Whether it installs one thing after the other, each on top of what is there."""
     refused: dict[str, str] = {}
     """Package -> why the command that names it installs nothing."""
+    later: tuple[Later, ...] = ()
+    """Names that commands leave open where torch is there already."""
+    early: tuple[Setting, ...] = ()
+    """Commands that import torch before any command installs it."""
 
     @property
     def has_unseen_files(self) -> bool:

@@ -20,7 +20,6 @@ from fadoctor.sources.manifests.commands.install_options import (
     INDEX,
     MORE_INDEXES,
     PAGES,
-    UPGRADE,
     asks_one_index,
     bounds_of,
     is_installer,
@@ -32,14 +31,8 @@ from fadoctor.sources.manifests.commands.local_project import folder_of, read_pr
 from fadoctor.sources.manifests.commands.locked_choice import LOCKS, chosen_by, of_choice
 from fadoctor.sources.manifests.commands.made_venv import made_with
 from fadoctor.sources.manifests.commands.named_script import DEPTH_LIMIT, named_script
+from fadoctor.sources.manifests.commands.one_step import InstallStep, install
 from fadoctor.sources.manifests.commands.reachable_files import ReachableFiles
-from fadoctor.sources.manifests.commands.replaced import (
-    carry_out,
-    is_same_release,
-    moves,
-    outdate,
-    replace_triton,
-)
 from fadoctor.sources.manifests.commands.script_tests import ScriptTests
 from fadoctor.sources.manifests.commands.working_folder import WorkingFolder
 from fadoctor.sources.manifests.commands.written_files import is_bound, watch_writing, written
@@ -52,8 +45,9 @@ from fadoctor.sources.manifests.formats.conda_spec import (
     parse_spec,
 )
 from fadoctor.sources.manifests.images.planned_stage import WISH_LIMIT, Tally, renamed, tied
-from fadoctor.sources.manifests.installed.isolated import as_built, unmarked
-from fadoctor.sources.manifests.planned import unseen_page
+from fadoctor.sources.manifests.installed.isolated import as_built, is_without_torch, unmarked
+from fadoctor.sources.manifests.installed.planned_torch import is_pypi
+from fadoctor.sources.manifests.planned import Setting, unseen_page
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirement_text import is_local, read_address, read_requirement
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
@@ -78,6 +72,7 @@ _PIP = re.compile(r"pip[\d.]*|\$\{?\w{0,60}(?:PIP|pip)\d{0,2}\}?")
 _PYTHON = re.compile(
     r"(?:python|pypy)[\d.]*(?:\$\{?\w{1,60}\}?)?|\$\{?\w{0,60}(?:PYTHON|python)\w{0,30}\}?"
 )
+_MIM = "mim"
 _CONDA = frozenset(("conda", "mamba", "micromamba"))
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|\.{0,2}/|\.$|~/).{0,4000}|.{1,400}\.(?:whl|tar\.gz|zip)"
@@ -200,7 +195,8 @@ class Installs:
         rest, verb = self.verb(words[1:])
         if _PIP.fullmatch(name) and verb == "install":
             return lambda: self.pip(rest)
-        if _PIP.fullmatch(name) and verb == "uninstall":
+        by_conda = name in _CONDA and verb in {"remove", "uninstall"}
+        if by_conda or (_PIP.fullmatch(name) and verb == "uninstall"):
             return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         return self.tool(words, name, verb, rest)
 
@@ -223,13 +219,13 @@ class Installs:
         """Return what carries out a command of a tool other than pip."""
         asked = rest if verb == "add" else with_options(rest) if verb == "run" else ()
         if asked and name in {"uv", "poetry", "pdm"}:
-            return lambda: self.pip(asked, is_uv=name == "uv")
+            return lambda: self.pip(asked, is_uv=name == "uv", is_project=True)
+        if name == _MIM and verb == "install":
+            return lambda: self.mim(words)
         if (name, verb) in LOCKS:
             return lambda: self.lock(words, name, verb)
         if name in _CONDA and verb in {"install", "create"}:
             return lambda: self.conda(rest)
-        if name in _CONDA and verb in {"remove", "uninstall"}:
-            return lambda: self.stage.remove(normalise_name(word.text) for word in rest)
         if name in _CONDA and verb == "env" and rest and rest[0].text in {"create", "update"}:
             return lambda: self.conda(rest[1:])
         return None
@@ -241,8 +237,13 @@ class Installs:
                 return tuple(words[index + 1 :]), word.text
         return (), ""
 
-    def pip(self, words: tuple[FilledWord, ...], *, is_uv: bool = False) -> None:
-        """Install what ``pip install``, ``uv pip install`` and ``uv add`` name."""
+    def pip(
+        self, words: tuple[FilledWord, ...], *, is_uv: bool = False, is_project: bool = False
+    ) -> None:
+        """Install what ``pip install``, ``uv pip install`` and ``uv add`` name.
+
+        `is_project`: whether all that a project asks for is resolved together.
+        """
         given = sort_arguments(words)
         if given.values(ELSEWHERE):
             place = self.text.place(words[0].at)
@@ -271,22 +272,10 @@ class Installs:
             self.stage.note(self.text.place(word.at).line, unseen_page(clean_url(word.text)))
         found = [msgspec.structs.replace(e, command=number, has_pages=bool(pages)) for e in found]
         built = as_built(self.stage, found, given, self.source.text, is_uv=is_uv)
-        self.install(built, index, given.flags)
-
-    def install(self, asked: list[Requirement], index: str, flags: frozenset[str]) -> None:
-        """Install packages, and what they require in the place of what is there."""
-        before = self.stage.packages.get("torch", [])
-        self.stage.install(asked, upgrade=bool(flags & UPGRADE))
-        now = self.stage.packages.get("torch", [])
-        is_other = not (before and is_same_release(before, now))
-        if before and is_other:
-            outdate(self.stage, before[0], {each.name for each in asked})
-        if flags & ALONE:
-            return
-        if now and is_other:
-            replace_triton(self.stage, asked, now[-1])
-        for move in (found := list(moves(self.stage, asked, self.matrix, index))):
-            carry_out(self.stage, move, index, found)
+        is_added = not is_uv and not given.values(INDEX)
+        is_of_pypi = not index or is_added or is_pypi(index)
+        step = InstallStep(built, index, given.flags, is_project, is_of_pypi)
+        install(step, self.stage, self.matrix)
 
     def index(self, given: InstallArguments) -> str:
         """Return the index of a command: one that is added goes before the one that is there."""
@@ -332,6 +321,12 @@ class Installs:
         if self.tally.is_full():
             raise self.source.error(f"more than {WISH_LIMIT:,} packages", line=place.line)
         return place
+
+    def mim(self, words: list[FilledWord]) -> None:
+        """Note that OpenMMLab's installer fails without torch: it imports it, whatever it names."""
+        if is_without_torch(self.stage) and not self.stage.early:
+            text = " ".join(word.text for word in words)[:160]
+            self.stage.early.append(Setting(text, self.text.place(words[0].at)))
 
     def lock(self, words: list[FilledWord], name: str, verb: str) -> None:
         """Follow a command that installs what a lock says."""

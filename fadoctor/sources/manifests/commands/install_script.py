@@ -55,7 +55,7 @@ def read(source: Source) -> Manifest:
     draft.is_in_steps = True
     draft.requirements = [each for asked in stage.packages.values() for each in asked]
     draft.constraints, draft.indexes = stage.constraints, list(stage.indexes)
-    draft.python, draft.facts = stage.python, stage.facts
+    draft.python, draft.facts, draft.later = stage.python, stage.facts, stage.later
     for line, note in stage.notes:
         draft.note(line, note)
     if not draft.requirements and not stage.notes:

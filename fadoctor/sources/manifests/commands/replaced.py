@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.declared import declared
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
+from fadoctor.knowledge.matrix.on_index import on_index
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
     BESIDE_TORCH,
@@ -19,7 +20,8 @@ from fadoctor.model.packages import (
     package_of,
 )
 from fadoctor.sources.manifests.installed.combine import exact_version
-from fadoctor.sources.manifests.planned import REPLACES, Requirement
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.planned import DOES_NOT_FIT, REPLACES, Requirement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _COMPANIONS = (*BESIDE_TORCH, XFORMERS)
+BUILT_FOR = "it was installed for torch"
+"""How the doubt begins about what came for a torch that a later command replaces."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -109,7 +113,8 @@ def _instead(move: Move, others: Iterable[Move]) -> str:
     old = move.there
     is_named = old.name == TORCH and old.command and exact_version(old.specifier)
     if not (is_named and exact_version(move.needs)):
-        return ""
+        is_refused = bool(old.manager) and is_impossible((old.specifier, move.needs))
+        return DOES_NOT_FIT if is_refused else ""
     same = (each for each in others if each.asker == move.asker and exact_version(each.needs))
     beside = [f"{e.there.name}{e.needs}" for e in same if e.there.name in BESIDE_TORCH]
     asked = " ".join((f"{old.name}{move.needs}", *beside))
@@ -150,7 +155,7 @@ def outdate(stage: Stage, torch: Requirement, fresh: Collection[str] = ()) -> No
 
 
 def _doubt(torch: Requirement) -> str:
-    return f"it was installed for torch{torch.specifier}, which a later command replaces"
+    return f"{BUILT_FOR}{torch.specifier}, which a later command replaces"
 
 
 def _is_accepted(there: Requirement, needs: str) -> bool:
@@ -162,13 +167,18 @@ def _is_accepted(there: Requirement, needs: str) -> bool:
     return allowed.contains(version, prereleases=True)
 
 
+def needed_by(name: str, version: str, matrix: Matrix) -> dict[str, str]:
+    """Return what a release requires, by its metadata and by the tables of releases."""
+    return declared(name, version, matrix) | _needs(name, version, matrix)
+
+
 def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:
     """Return what a release requires of the stack, or the newest one of a range."""
     if package_of(name) not in RELEASES:
         return {}
     table, columns = RELEASES[package_of(name)]
     if parse_version(version) is None:
-        version = _newest(table, version, matrix)
+        version = next(iter(on_index(name, matrix, version)), "")
     rows = matrix.find(table, {"version": Known(version, "asked")})
     cells = {other: rows.cell(column) for column, other in columns.items()}
     return {
@@ -176,17 +186,3 @@ def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:
         for other, cell in cells.items()
         if isinstance(cell, Known) and isinstance(cell.value, str)
     }
-
-
-def _newest(table: str, specifier: str, matrix: Matrix) -> str:
-    """Return the newest release in a range that PyPI has, "" where the table has none."""
-    allowed = parse_specifier(specifier)
-    found = [
-        version
-        for row in matrix.tables[table].rows
-        if row.get("on_pypi") is not False and row.get("yanked") is not True
-        for version in str(row["version"]).split()
-        if (parsed := parse_version(version)) and not parsed.is_prerelease
-        and (allowed is None or allowed.contains(parsed))
-    ]  # fmt: skip
-    return max(found, key=version_key, default="")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.packages import TORCH
+from fadoctor.sources.manifests.commands.one_step import later_of_pip
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.formats import requirements_txt
 from fadoctor.sources.manifests.formats.conda_spec import (
@@ -70,6 +71,7 @@ def read(source: Source) -> Manifest:
     bound_by_cuda(draft, names)
     only_of_pytorch(draft, channels)
     draft.requirements = _on_top(draft)
+    draft.later = [] if draft.indexes else later_of_pip(draft.requirements, draft.constraints)
     return draft.manifest()
 
 

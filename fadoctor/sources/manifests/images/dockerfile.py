@@ -131,7 +131,7 @@ class _Build:
         draft.indexes = [*stage.indexes, *self.indexes(stage)]
         draft.python, draft.image = stage.python, stage.image
         draft.variables, draft.facts = stage.settings, stage.facts
-        draft.refused = stage.refused
+        draft.refused, draft.later, draft.early = stage.refused, stage.later, stage.early
         _forget_cuda(stage)
         for line, text in stage.notes:
             draft.note(line, text)

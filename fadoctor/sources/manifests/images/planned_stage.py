@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fadoctor.model.place import Place
-    from fadoctor.sources.manifests.planned import Manifest, Requirement, Setting
+    from fadoctor.sources.manifests.planned import Later, Manifest, Requirement, Setting
     from fadoctor.syntax.dockerfile import Instruction
 
 
@@ -64,6 +64,10 @@ class Stage:
         """The distribution of the image: ``ubuntu22.04``."""
         self.refused: dict[str, str] = {}
         """Package -> why the command that names it installs nothing."""
+        self.later: list[Later] = []
+        """Names that a command leaves open where torch is there already."""
+        self.early: list[Setting] = []
+        """Commands that import torch where nothing has installed it."""
         self.notes: list[tuple[int, str]] = []
         self.is_open = False
         """Whether a command installs what only a run would tell: any package may be there."""
@@ -92,7 +96,8 @@ class Stage:
         found.folders, found.workdir = dict(self.folders), self.workdir
         found.written = dict(self.written)
         found.is_open, found.starts = self.is_open, dict(self.starts)
-        found.refused = dict(self.refused)
+        found.refused, found.later = dict(self.refused), list(self.later)
+        found.early = list(self.early)
         return found
 
     def beside(self, path: str) -> str | None:
@@ -117,6 +122,8 @@ class Stage:
         self.constraints += manifest.constraints
         self.facts |= manifest.facts
         self.refused |= manifest.refused
+        self.later += manifest.later
+        self.early += manifest.early
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
         self.quote(manifest, line)
 

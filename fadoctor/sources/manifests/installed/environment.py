@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -43,6 +44,13 @@ from fadoctor.sources.manifests.installed.isolated import (
     isolated_torch,
 )
 from fadoctor.sources.manifests.installed.markers import Markers
+from fadoctor.sources.manifests.installed.moved_torch import (
+    MOVED_TORCH,
+    REPLACED_BUILDS,
+    moved_torch_facts,
+    replaced_builds,
+    too_early,
+)
 from fadoctor.sources.manifests.installed.package_facts import Facts, absent_facts, open_facts
 from fadoctor.sources.manifests.installed.package_indexes import of_their_indexes
 from fadoctor.sources.manifests.installed.planned_python import python_facts
@@ -71,6 +79,10 @@ if TYPE_CHECKING:
 HELD = "it may be there already"
 """Of an image that no table speaks of, or an environment that commands add to: an installer keeps
 what is there and fits."""
+
+
+# pytorch=2.3 of conda
+_SERIES = re.compile(r"==\d{1,4}\.\d{1,4}\.\*")
 
 
 def planned_environment(
@@ -106,6 +118,8 @@ def planned_environment(
     facts |= isolated_builds(combined, elsewhere, matrix)
     facts |= isolated_torch(combined, elsewhere, matrix)
     facts |= unserved(combined, facts, matrix)
+    facts |= moved_torch_facts(manifests, combined, facts, matrix)
+    facts |= replaced_builds(manifests, combined) | too_early(manifests)
     facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
     target = msgspec.structs.replace(
         host.target,
@@ -139,13 +153,13 @@ def planned_environment(
 def _in_image(combined: Combined) -> Combined:
     """Return what files ask for on top of an image of which nobody knows what it holds.
 
-    What they do not name exactly may be there already.
+    What they do not name exactly may be there already; of a series it is one of a few releases.
     """
     if not any(map(speaks_of_image, combined.notes)):
         return combined
     packages = {
         name: each
-        if each.version or each.url or each.is_renewed
+        if each.version or each.url or each.is_renewed or _SERIES.fullmatch(each.specifier)
         else msgspec.structs.replace(each, open=HELD)
         for name, each in combined.packages.items()
     }
@@ -316,6 +330,8 @@ def _places(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, tuple[Pl
         ISOLATED_BY_NEW,
         UNSERVED,
         UNLABELLED,
+        MOVED_TORCH,
+        REPLACED_BUILDS,
     ):
         said = facts.get(fact_name)
         if isinstance(said, Known) and isinstance(said.value, dict):

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.query import Matrix, cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
-from fadoctor.model.packages import COMPILED_BESIDE, TORCH, XFORMERS
+from fadoctor.model.packages import COMPILED_BESIDE, RELEASES, TORCH, XFORMERS
 from fadoctor.sources.manifests.installed.package_indexes import (
     is_without_release,
     lacks_package,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from packaging.version import Version
 
-    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
 
 UNSERVED, UNSERVED_INSTEAD = "packages.unserved", "packages.unserved_instead"
@@ -33,6 +32,9 @@ _PLATFORMS = ("linux_x86_64", "win_amd64")
 # https://download.pytorch.org/whl/cu128 and mirrors, which have more below nightly and test
 _OF_CUDA = re.compile(r"(?!.{0,200}/(?:nightly|test)/).{1,300}/(cu\d{3})/?")
 _LABEL = re.compile(r"cu\d{3}")
+# --index-url https://download.pytorch.org/whl/cu128
+_IN_LINE = re.compile(r"(?:--index-url|-i)[ =]\s{0,9}\S{1,400}/(cu\d{3})/?(?=\s|$)")
+_XFORMERS = RELEASES[XFORMERS][0]
 
 
 class Range(NamedTuple):
@@ -85,6 +87,22 @@ def lacks(build: str, version: str) -> bool:
     return public is not None and not served.has(public)
 
 
+def names_another(line: str, wanted: str) -> bool:
+    """Return whether a line names the index of a build that lacks the xformers that is wanted."""
+    name, _, release = wanted.partition("==")
+    found = _IN_LINE.search(line) if name == XFORMERS else None
+    torch = _torch_of_xformers(release) if found else None
+    return found is not None and torch is not None and lacks(found[1], str(torch))
+
+
+@lru_cache(maxsize=256)
+def _torch_of_xformers(version: str) -> Version | None:
+    """Return the one torch that a release is for, whose indexes alone have it; None for several."""
+    matrix = Matrix(load_knowledge().tables)
+    needs = matrix.find(_XFORMERS, {"version": Known(version, "asked")}).cell(TORCH)
+    return parse_version(fact_text(needs, "").removeprefix("=="))
+
+
 def is_behind(build: str, specifier: str) -> bool:
     """Return whether a range of torch admits newer releases than the last on a build's index.
 
@@ -123,6 +141,12 @@ def ends_before(index: str, specifier: str) -> bool:
     return bool(served and served.last and allowed and not allowed.contains(served.last))
 
 
+def is_bounded(index: str) -> bool:
+    """Return whether the tables list the last torch on an index."""
+    served = _ranges().get(build_of_index(index)) if index else None
+    return bool(served and served.last)
+
+
 def served_range(planned: Planned, combined: Combined) -> str:
     """Return what is asked for of torch, bound to what the one index has that is asked for it."""
     served = _ranges().get(_build(planned, combined)) if planned.name == TORCH else None
@@ -140,7 +164,7 @@ def unserved(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix) -> d
     found: dict[str, str] = {}
     ways: list[str] = []
     platform = fact_text(facts.get("host.platform", Absent("not read")), "")
-    for name in (TORCH, *companions()) if platform in _PLATFORMS else ():
+    for name in (TORCH, *companions(), XFORMERS) if platform in _PLATFORMS else ():
         planned = combined.packages.get(name)
         if planned is None or not _is_looked_up(planned):
             continue
@@ -251,6 +275,8 @@ def _torch_of(planned: Planned, matrix: Matrix) -> Version | None:
     release = parse_version(planned.version)
     if release is None:
         return None
+    if planned.name == XFORMERS:
+        return _torch_of_xformers(release.public)
     table = companions().get(planned.name)
     if table is None:
         return parse_version(release.public)

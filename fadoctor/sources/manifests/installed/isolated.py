@@ -117,7 +117,7 @@ def too_early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:
     Only of an image whose packages are known, to which nothing was added that may bring torch.
     """
     asked = unmarked(asked)
-    if stage.image is None or stage.notes or not stage.packages.keys() <= _bringing_nothing():
+    if not is_without_torch(stage):
         return asked
     return [
         msgspec.structs.replace(each, is_isolated=True, isolated_by=BEFORE_TORCH)
@@ -125,6 +125,12 @@ def too_early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:
         else each
         for each in asked
     ]
+
+
+def is_without_torch(stage: Stage) -> bool:
+    """Return whether surely nothing of an image, or what was added to it, brought torch."""
+    is_known = stage.image is not None and not stage.notes and not stage.is_open
+    return is_known and stage.packages.keys() <= _bringing_nothing()
 
 
 def marked_by_new(asked: Iterable[Requirement], apart: Collection[str] = ()) -> list[Requirement]:

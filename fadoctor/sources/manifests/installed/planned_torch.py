@@ -118,6 +118,11 @@ def is_conda(package: Planned) -> bool:
     return named or package.url.endswith((".conda", ".tar.bz2"))
 
 
+def is_pypi(index: str) -> bool:
+    """Return whether an index is PyPI's own, or a mirror."""
+    return _build_of_index(index) == "pypi" and not serves_others(index)
+
+
 def _build_of_index(index: str) -> str:
     found = _OF_INDEX.search(index)
     if found:

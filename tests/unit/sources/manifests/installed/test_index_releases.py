@@ -38,6 +38,9 @@ CU118 = f"--index-url {INDEX}/cu118\n"
         (f"{CU118}torch>=2.8\n", "torch"),
         (f"{CU118}torchvision==0.24.1\n", "torchvision"),
         (f"--index-url {INDEX}/cu128\ntorch==2.6.0\n", "torch"),
+        (f"--index-url {INDEX}/cu128\nxformers==0.0.29.post3\n", "xformers"),
+        (f"--index-url {INDEX}/cu124\nxformers==0.0.29.post3\n", ""),
+        (f"--index-url {INDEX}/cu124\nxformers==0.0.35\n", ""),  # it is for several
         (f"--extra-index-url {INDEX}/cu121\ntorch==2.6.0+cu121\n", "torch"),
         (f"{CU118}torch==2.7.1\n", ""),
         (f"{CU118}torch>=2.1\n", ""),
