@@ -101,7 +101,10 @@ def label_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     # the labels are those of builds for CUDA; beside a torch of somebody's own they say nothing
     if version and cuda and build not in ("", "other"):
         for name, label in labels.items():
-            if why := _misfit(label, version, cuda, facts.get(f"{TORCH}.cxx11_abi", _NOTHING)):
+            abi = facts.get(f"{TORCH}.cxx11_abi", _NOTHING)
+            if why := _misfit(label, version, cuda, abi) or _of_another_abi(
+                label, version, abi, matrix
+            ):
                 what[name] = why
     if not what:
         return dict.fromkeys((MISLABELLED, INSTEAD), _NOTHING)
@@ -155,6 +158,24 @@ def _misfit(label: BuildLabel, version: str, cuda: str, abi: Fact) -> str:
     if own.release[:2] > _LAST_OLD_ABI or (new and own.release[:2] == _LAST_OLD_ABI):
         return ""
     return f"(for the {'new' if label.new_abi else 'old'} C++ ABI)"
+
+
+def _of_another_abi(label: BuildLabel, version: str, abi: Fact, matrix: Matrix) -> str:
+    """Return that a label names a build of this torch with the other C++ ABI, "" where it is not.
+
+    torch 2.6.0 has builds with each: that for CUDA 12.6 has the new one.
+    """
+    if label.new_abi is not None or not label.cuda or not isinstance(abi, Known):
+        return ""
+    keys = {
+        "version": Known(version.partition("+")[0], _SOURCE),
+        "build": Known(label.cuda, _SOURCE),
+        "platform": Known("linux_x86_64", _SOURCE),
+    }
+    theirs = matrix.find("torch-builds", keys).cell("cxx11_abi")
+    if not isinstance(theirs, Known) or theirs.value is abi.value:
+        return ""
+    return f"(for torch {label.torch} and {label.cuda}, whose C++ ABI is another one)"
 
 
 def _instead(
