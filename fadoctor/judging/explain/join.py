@@ -308,8 +308,13 @@ def _of_foreign(owner: Known, around: Surroundings) -> dict[str, Fact]:
     """Return what is known of a package without facts of its own, and nothing of another one."""
     name, facts = str(owner.value), around.environment.facts
     source = "the list of packages"
-    found: dict[str, Fact] = {n: Unknown("it is not known", n) for n in facts if n.startswith(f"{FOREIGN}.")}
-    there = {**fact_mapping(facts.get("packages.named")), **fact_mapping(facts.get("packages.installed"))}
+    found: dict[str, Fact] = {
+        n: Unknown("it is not known", n) for n in facts if n.startswith(f"{FOREIGN}.")
+    }
+    there = {
+        **fact_mapping(facts.get("packages.named")),
+        **fact_mapping(facts.get("packages.installed")),
+    }
     if version := there.get(name):
         found[f"{FOREIGN}.version"] = Known(version, source)
     release = compiled_release(name, facts, around.matrix)

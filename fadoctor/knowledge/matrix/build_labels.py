@@ -203,6 +203,8 @@ def _instead(
             yield f"Run pip install {_AGAIN} {url}, which is for this torch."
         else:
             words = f"whose name has torch {minor} and CUDA {cuda}"
+            alike = " ".join(filter(None, (_alike(facts, name, version, own) for name in names)))
+            words += f", such as {alike}" if alike else ""
             where = place or "where the installed one is from"
             yield f"Install the file of {' and '.join(names)} {words}, from {where}."
 
@@ -218,6 +220,19 @@ def _file(table: str, version: str, cuda: str, facts: Mapping[str, Fact], matrix
     keys: dict[str, Fact] = {"torch": Known(version, _SOURCE)}
     keys["cuda"] = Known(version_part(cuda, "major") or "", _SOURCE)
     return fact_text(matrix.find(table, keys).cell("url"), "")
+
+
+# torch260cu126
+_RUN_TOGETHER = re.compile(r"torch\d{3,4}cu\d{3}")
+
+
+def _alike(facts: Mapping[str, Fact], name: str, torch: str, build: str) -> str:
+    """Return the requirement for the same release with a label for this torch, if it is so named."""
+    base, _, local = _there(facts).get(name, "").partition("+")
+    if not _RUN_TOGETHER.fullmatch(local):
+        return ""
+    minor = (version_part(torch, "minor") or "").replace(".", "")
+    return f"{name}=={base}+torch{minor}0{build}"
 
 
 def _base(facts: Mapping[str, Fact], name: str) -> str:

@@ -6,6 +6,7 @@ packages require of each other bounds both: no release is named that one of them
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
-_EXTRAS = {"tensorflow": "tensorflow[and-cuda]", "jax-cuda12-plugin": "jax-cuda12-plugin[with-cuda]"}
+_EXTRAS = {
+    "tensorflow": "tensorflow[and-cuda]",
+    "jax-cuda12-plugin": "jax-cuda12-plugin[with-cuda]",
+}
 """Packages whose libraries of NVIDIA an extra requires: rows of their own in the table."""
+# <2.6, <=4.47.1, ==2.2.1, ~=2.6.0
+_END = re.compile(r"(?:<=?|==|~=)\s*([0-9][0-9A-Za-z.]{0,40}?)(?:\.\*)?")
 _LATER = "99"
 """A release of torch that does not exist yet."""
 _BESIDE = ("torchvision", "torchaudio")
@@ -42,8 +48,8 @@ class Setting(msgspec.Struct, frozen=True):
     system: str = ""
     requires: Mapping[str, Mapping[str, str]] = {}
     """What releases require by their own metadata: distribution -> needs -> specifier."""
-    kept: frozenset[str] = frozenset()
-    """What stays beside the stack."""
+    kept: Mapping[str, str] = {}
+    """What stays beside the stack -> the specifier that does not admit it now."""
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -69,14 +75,14 @@ def fitting_release(name: str, setting: Setting, matrix: Matrix) -> str:
     name its torch, or names many, may not load.
     """
     bounds = _bounds_on(name, setting, matrix)
-    stack = (STACK | setting.kept) - {name}
+    stack = (STACK | setting.kept.keys()) - {name}
     stays = {other: each for other, each in setting.there.items() if other in stack}
     here = setting.there.get(name, "")
     fitting = [
         each.version
         for each in _releases(name, setting, matrix)
         if _admits(bounds, each.version)
-        and _names_it(each, setting.kept, is_older=version_key(each.version) < version_key(here))
+        and _names_it(each, setting, is_older=version_key(each.version) < version_key(here))
         and not (each.is_compiled and _is_open(each))
         and _accepts(each.requires, stays)
         and all(_accepts(more, stays) for more in _pinned_along(each, matrix))
@@ -84,10 +90,24 @@ def fitting_release(name: str, setting: Setting, matrix: Matrix) -> str:
     return _nearest(fitting, here)
 
 
-def _names_it(release: Release, unmet: Iterable[str], *, is_older: bool) -> bool:
-    """Return whether a release says which versions it accepts of what is not accepted now."""
-    silent = [name for name in unmet if name not in release.requires]
-    return not silent or not (is_older or (release.is_compiled and TORCH in silent))
+def _names_it(release: Release, setting: Setting, *, is_older: bool) -> bool:
+    """Return whether a release says which versions it accepts of what is not accepted now.
+
+    A newer one without a bound has given it up where what is there is too new, and has only moved
+    it elsewhere where that is too old.
+    """
+    silent = [name for name in setting.kept if name not in release.requires]
+    if not silent:
+        return True
+    is_linked = release.is_compiled and TORCH in silent
+    old = any(not _is_too_new(setting.there.get(n, ""), setting.kept[n]) for n in silent)
+    return not (is_older or is_linked or old)
+
+
+def _is_too_new(version: str, specifier: str) -> bool:
+    """Return whether a version is above what a specifier admits."""
+    ends = (_END.fullmatch(clause.strip()) for clause in specifier.split(","))
+    return any(end is not None and version_key(version) >= version_key(end[1]) for end in ends)
 
 
 def _accepts(requires: Mapping[str, str], stays: Mapping[str, str]) -> bool:
@@ -146,7 +166,9 @@ def fitting_torch(name: str, setting: Setting, matrix: Matrix) -> tuple[str, ...
         found += [
             version
             for version in cell_words(row["version"])
-            if is_accepted and _admits([*bounds, *own], version) and _has_build(version, label, matrix)
+            if is_accepted
+            and _admits([*bounds, *own], version)
+            and _has_build(version, label, matrix)
         ]
     best = _nearest(found, torch.partition("+")[0], is_first=True)
     if not best or best == torch.partition("+")[0]:
@@ -160,15 +182,30 @@ def admits(specifier: str, version: str) -> bool:
     return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)
 
 
-def refused(name: str, versions: str, setting: Setting, matrix: Matrix) -> bool:
-    """Return whether installed packages refuse every release of a package in a range.
-
-    That is told only of packages of which the table has the releases.
-    """
-    bounds = _bounds_on(name, setting, matrix)
+def refusing(name: str, specifier: str, setting: Setting, matrix: Matrix) -> list[str]:
+    """Return the installed packages that refuse every release of a package in a range."""
     known = [each.version for each in _releases(name, Setting({}), matrix)]
-    inside = [each for each in known if admits(versions, each)]
-    return bool(bounds and inside) and not any(_admits(bounds, each) for each in inside)
+    inside = [each for each in known if admits(specifier, each)]
+    if not inside:
+        return []
+    bounds = _bounding(name, setting, matrix)
+    return [other for other, text in bounds if not any(admits(text, each) for each in inside)]
+
+
+def moved_with(name: str, asked: Mapping[str, str], setting: Setting, matrix: Matrix) -> str:
+    """Return the release of an installed package that accepts others in a range, "" for none.
+
+    The newest release in each range stands for it.
+    """
+    there = dict(setting.there)
+    for other, specifier in asked.items():
+        known = [each.version for each in _releases(other, setting, matrix)]
+        there[other] = max(
+            (each for each in known if admits(specifier, each)), key=version_key, default=""
+        )
+    kept = dict.fromkeys(asked, "")
+    moved = msgspec.structs.replace(setting, there=there, kept=kept)
+    return fitting_release(name, moved, matrix)
 
 
 def bounds_on(name: str, setting: Setting, matrix: Matrix) -> dict[str, str]:

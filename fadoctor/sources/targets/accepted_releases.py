@@ -41,7 +41,7 @@ def accepted(
     }  # fmt: skip
     if not unmet:
         return found
-    setting = setting_of(facts, frozenset(unmet))
+    setting = setting_of(facts, unmet)
     apart = _apart(distribution, unmet, setting, matrix)
     if is_listed(distribution, matrix):
         found["unmet_listed"] = True
@@ -65,7 +65,7 @@ def compiled_release(distribution: str, facts: Mapping[str, Fact], matrix: Matri
     return f"{distribution}=={found}" if found else ""
 
 
-def setting_of(facts: Mapping[str, Fact], kept: frozenset[str] = frozenset()) -> Setting:
+def setting_of(facts: Mapping[str, Fact], kept: Mapping[str, str] | None = None) -> Setting:
     """Return what is there: of all that is installed, or of what a text names."""
     there: dict[str, str] = {}
     for name in _LISTS:
@@ -78,7 +78,7 @@ def setting_of(facts: Mapping[str, Fact], kept: frozenset[str] = frozenset()) ->
         _text(facts, "python.version"),
         _text(facts, "host.os"),
         _requirements(facts),
-        kept,
+        kept or {},
     )
 
 
