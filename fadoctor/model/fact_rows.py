@@ -361,7 +361,7 @@ unmet_stake | text    | what is at stake where these are changed
 unmet_fits  | text    | the release of it that accepts what is installed, as an installer takes it; Absent where the tables list none
 unmet_torch | list    | the torch that it accepts, with the torchvision and torchaudio for that, as an installer takes them; Absent where torch can stay, where its build has an index of its own, or none is known
 unmet_torch_from | text | the same where its build has an index of its own, with that index
-unmet_listed | boolean | true where the tables list its releases, so that one which accepts what is installed would be known
+unmet_refused | boolean | true where the tables list its releases, and each refuses something that is installed
 unmet_apart | text    | installed packages that require another version of these, so that one environment cannot hold all; Absent where none does
 fits_build  | text    | the release of it that was compiled for the torch that is there, as an installer takes it; Absent where none is known
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would

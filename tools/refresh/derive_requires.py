@@ -189,10 +189,7 @@ def _set_aside(index: Index, file: File) -> str | None:
 
 
 def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:
-    """Derive ``torch-nvidia``: the cuDNN and NCCL that torch pins on Linux x86_64, and all of these.
-
-    What is of NVIDIA stands in the order of its names.
-    """
+    """Derive ``torch-nvidia``: what of NVIDIA torch pins on Linux x86_64, cuDNN and NCCL first."""
     file = file_of(release)
     if file is None:
         return

@@ -7,6 +7,7 @@ packages require of each other bounds both: no release is named that one of them
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +24,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.packages import STACK, TORCH, TRITON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
 
@@ -74,20 +75,28 @@ def fitting_release(name: str, setting: Setting, matrix: Matrix) -> str:
     that does not name what is not accepted now only says less, and a compiled one that does not
     name its torch, or names many, may not load.
     """
-    bounds = _bounds_on(name, setting, matrix)
-    stack = (STACK | setting.kept.keys()) - {name}
-    stays = {other: each for other, each in setting.there.items() if other in stack}
     here = setting.there.get(name, "")
     fitting = [
         each.version
+        for each in accepting_releases(name, setting, matrix)
+        if _names_it(each, setting, is_older=version_key(each.version) < version_key(here))
+        and not (TORCH in setting.kept and each.is_compiled and _is_open(each))
+    ]
+    return _nearest(fitting, here)
+
+
+def accepting_releases(name: str, setting: Setting, matrix: Matrix) -> list[Release]:
+    """Return the releases of a package that refuse nothing that stays, and that nothing refuses."""
+    bounds = _bounds_on(name, setting, matrix)
+    stack = (STACK | setting.kept.keys()) - {name}
+    stays = {other: each for other, each in setting.there.items() if other in stack}
+    return [
+        each
         for each in _releases(name, setting, matrix)
         if _admits(bounds, each.version)
-        and _names_it(each, setting, is_older=version_key(each.version) < version_key(here))
-        and not (each.is_compiled and _is_open(each))
         and _accepts(each.requires, stays)
         and all(_accepts(more, stays) for more in _pinned_along(each, matrix))
     ]
-    return _nearest(fitting, here)
 
 
 def _names_it(release: Release, setting: Setting, *, is_older: bool) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.fitting_release import (
     Setting,
+    accepting_releases,
     admits,
     bounds_on,
     built_for,
@@ -37,14 +38,14 @@ def accepted(
     """
     found: dict[str, Value] = {
         "unmet_fits": "", "unmet_torch": (), "unmet_torch_from": "",
-        "unmet_listed": False, "unmet_apart": "",
+        "unmet_refused": False, "unmet_apart": "",
     }  # fmt: skip
     if not unmet:
         return found
     setting = setting_of(facts, unmet)
     apart = _apart(distribution, unmet, setting, matrix)
     if is_listed(distribution, matrix):
-        found["unmet_listed"] = True
+        found["unmet_refused"] = not accepting_releases(distribution, setting, matrix)
         if fits := fitting_release(distribution, setting, matrix):
             found["unmet_fits"] = f"{distribution}=={fits}"
     if {TORCH, TRITON} & unmet.keys() and (torch := fitting_torch(distribution, setting, matrix)):
