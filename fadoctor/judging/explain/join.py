@@ -318,7 +318,7 @@ def _of_foreign(owner: Known, around: Surroundings) -> dict[str, Fact]:
     if version := there.get(name):
         found[f"{FOREIGN}.version"] = Known(version, source)
     release = compiled_release(name, facts, around.matrix)
-    build = Known(release, "the tables of releases") if release else Absent("no table lists one")
+    build = Known(release, "the tables of releases") if release else Absent("the tables list none")
     return {**found, f"{FOREIGN}.distribution": owner, f"{FOREIGN}.fits_build": build}
 
 

@@ -227,7 +227,7 @@ _RUN_TOGETHER = re.compile(r"torch\d{3,4}cu\d{3}")
 
 
 def _alike(facts: Mapping[str, Fact], name: str, torch: str, build: str) -> str:
-    """Return the requirement for the same release with a label for this torch, if it is so named."""
+    """Return the requirement of the same release for this torch, if it has such a label."""
     base, _, local = _there(facts).get(name, "").partition("+")
     if not _RUN_TOGETHER.fullmatch(local):
         return ""
