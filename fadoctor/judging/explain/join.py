@@ -23,7 +23,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
 from fadoctor.model.fact_words import all_in_words
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.model.packages import PACKAGES
-from fadoctor.sources.targets.accepted_releases import compiled_release
+from fadoctor.sources.targets.accepted_releases import compiled_release, release_instead
 from fadoctor.sources.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
@@ -318,8 +318,11 @@ def _of_foreign(owner: Known, around: Surroundings) -> dict[str, Fact]:
     if version := there.get(name):
         found[f"{FOREIGN}.version"] = Known(version, source)
     release = compiled_release(name, facts, around.matrix)
-    build = Known(release, "the tables of releases") if release else Absent("the tables list none")
-    return {**found, f"{FOREIGN}.distribution": owner, f"{FOREIGN}.fits_build": build}
+    instead = release_instead(name, facts, around.matrix)
+    said = {"fits_build": release, "fits_instead": instead}
+    none = Absent("the tables list none")
+    found |= {f"{FOREIGN}.{n}": Known(v, "the tables") if v else none for n, v in said.items()}
+    return {**found, f"{FOREIGN}.distribution": owner}
 
 
 def _is_told(fact: Fact | None) -> bool:

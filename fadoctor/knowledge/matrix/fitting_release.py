@@ -145,7 +145,7 @@ def built_for(name: str, setting: Setting, matrix: Matrix) -> str:
         for each in _releases(name, setting, matrix)
         if (text := each.requires.get(TORCH)) and admits(text, torch) and not _wider(text, minor)
     ]
-    bounds = _bounds_on(name, setting, matrix)
+    bounds = _bounds_on(name, setting, matrix) if bound else []
     return _nearest([each for each in bound if _admits(bounds, each)], setting.there.get(name, ""))
 
 
@@ -229,6 +229,8 @@ def _is_open(release: Release) -> bool:
 
 
 def _rows(name: str, matrix: Matrix) -> tuple[Row, ...]:
+    if RELEASE_REQUIRES not in matrix.tables:
+        return ()
     return matrix.find(RELEASE_REQUIRES, {"package": Known(name, "asked")}).rows
 
 

@@ -66,6 +66,14 @@ def compiled_release(distribution: str, facts: Mapping[str, Fact], matrix: Matri
     return f"{distribution}=={found}" if found else ""
 
 
+def release_instead(distribution: str, facts: Mapping[str, Fact], matrix: Matrix) -> str:
+    """Return what takes the place of a package that has ended: the release that fits, if known."""
+    keys: dict[str, Fact] = {"distribution": Known(distribution, "asked")}
+    other = fact_text(matrix.find("packages-ended", keys).cell("install"), "")
+    release = fitting_release(other, setting_of(facts), matrix) if other else ""
+    return f"{other}=={release}" if release else other
+
+
 def setting_of(facts: Mapping[str, Fact], kept: Mapping[str, str] | None = None) -> Setting:
     """Return what is there: of all that is installed, or of what a text names."""
     there: dict[str, str] = {}

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.fitting_release import (
     moved_with,
     refusing,
 )
-from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.query import Matrix, Row
 from fadoctor.model.rule import Table
 from tests.unit.repair.plan.problems import session
 
@@ -21,12 +21,12 @@ _KEYS = {"package": "word", "version": "release"}
 _COLUMNS = {"requires": "list", "python": "text", "systems": "list"}
 
 
-def row(package: str, version: str, requires: str, systems: str = "", python: str = "") -> dict:
+def row(package: str, version: str, requires: str, systems: str = "", python: str = "") -> Row:
     cells = {"requires": requires or None, "python": python or None, "systems": systems or None}
     return {"package": package, "version": version, **cells}
 
 
-def matrix(*rows: dict) -> Matrix:
+def matrix(*rows: Row) -> Matrix:
     """Return the shipped tables, with some releases instead of those that were read."""
     shipped = dict(session().matrix.tables)
     shipped[REQUIRES] = Table(REQUIRES, "made", _KEYS, _COLUMNS, (), "source-read", rows)
