@@ -105,7 +105,7 @@ def refused_by(step: Step, environment: Environment, matrix: Matrix) -> str:
     if not release:
         return f"{ends} The tables list no release of {asker} that accepts it."
     line = f"pip install {asker}=={release} '{name}{asked[name]}'"
-    return f"{ends} {asker} {release} accepts it, with another torch. In a new environment: {line}"
+    return f"{ends} {asker} {release} accepts it, but not all that is installed. In a new environment: {line}"
 
 
 def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:
