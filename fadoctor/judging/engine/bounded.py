@@ -105,7 +105,8 @@ def refused_by(step: Step, environment: Environment, matrix: Matrix) -> str:
     if not release:
         return f"{ends} The tables list no release of {asker} that accepts it."
     line = f"pip install {asker}=={release} '{name}{asked[name]}'"
-    return f"{ends} {asker} {release} accepts it, but not all that is installed. In a new environment: {line}"
+    fits = f"{asker} {release} accepts it, but not all that is installed."
+    return f"{ends} {fits} In a new environment: {line}"
 
 
 def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:
