@@ -363,6 +363,13 @@ unmet_outside | mapping | those of `unmet_told` that are installed in another ve
 unmet_checked | list  | the names of `unmet_told` that the package compares by itself while it is imported
 unmet_why   | text    | what another version of these does
 unmet_stake | text    | what is at stake where these are changed
+unmet_fits  | text    | the release of it that accepts what is installed, as an installer takes it; Absent where the tables list none
+unmet_torch | list    | the torch that it accepts, with the torchvision and torchaudio for that, as an installer takes them; Absent where torch can stay, where its build has an index of its own, or none is known
+unmet_torch_from | text | the same where its build has an index of its own, with that index
+unmet_refused | boolean | true where the tables list its releases, and each refuses something that is installed
+unmet_apart | text    | installed packages that require another version of these, so that one environment cannot hold all; Absent where none does
+fits_instead | text   | what takes its place where it has ended, in the release that accepts what is installed where one is known; Absent where nothing does
+fits_build  | text    | the release of it that was compiled for the torch that is there, as an installer takes it; Absent where none is known
 pair_told   | mapping | what is installed and does not go with it, though no requirement says so -> in which versions it would
 pair_why    | text    | what happens with these
 pair_other  | text    | the releases of it that go with all of these, as an installer takes them; Absent where none is known

@@ -34,6 +34,9 @@ _WHOLE = (
     "{upgrade}",
     "{other}",
     "{package.pair_other}",
+    "{package.unmet_fits}",
+    "{package.unmet_torch}",
+    "{package.fits_build}",
     "{log.name_other}",
 )
 """Placeholders that stand for whole requirements, with their ends."""

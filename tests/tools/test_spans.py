@@ -19,6 +19,7 @@ from tools.refresh.spans import (
     models,
     options,
     pythons,
+    requires,
     tables,
     trainers,
 )
@@ -335,6 +336,28 @@ def test_releases_that_take_the_same_pythons_are_one_row() -> None:
         '  - {package: some, version: ">=2.0.1,<2.1", python: ">3.9"}\n',
     ]
     assert pythons.told_python(release_for("1.2", ">=3.13", yanked=True)[1]) == ""
+
+
+def test_releases_that_require_the_same_are_one_row(index: TinyIndex) -> None:
+    needs = {"1.0": "torch<2.6", "1.1": "torch <2.6", "1.2rc1": "torch", "1.2": "torch<2.7"}
+    index.add("fastai", *(
+        (
+            f"fastai-{version}-py3-none-any.whl",
+            packed({
+                f"fastai-{version}.dist-info/METADATA": metadata(
+                    "fastai", version, text, "numpy>=1", "attrs>=20", 'scipy>1; extra == "dev"'
+                )
+            }),
+        )
+        for version, text in needs.items()
+    ))  # fmt: skip
+    opened = index.open()
+    rows = requires.release_rows("fastai", opened.releases("fastai"), opened, Version("0.1"))
+    start, end = '  - {package: "fastai", version: ', ", python: absent, systems: absent}\n"
+    assert list(rows) == [
+        f'{start}1.0 1.1, requires: "numpy>=1 torch<2.6"{end}',
+        f'{start}1.2, requires: "numpy>=1 torch<2.7"{end}',
+    ]
 
 
 def offer(index: TinyIndex, server: str, path: str) -> None:

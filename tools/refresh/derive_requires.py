@@ -13,7 +13,9 @@ from tools.refresh.artefact import MACHINES, Value, requirements
 from tools.refresh.derive import DerivedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from packaging.requirements import Requirement
 
     from tools.refresh.document import Document
     from tools.refresh.index import File, Index, Release
@@ -47,12 +49,17 @@ def file_of(release: Release) -> File | None:
 
 def needs_of(index: Index, file: File, extra: str = "") -> dict[str, str]:
     """Return name -> specifier of what a file requires on Linux, "" for any version."""
+    return needs_in(requirements(index, file), extra)
+
+
+def needs_in(required: Iterable[Requirement], extra: str = "") -> dict[str, str]:
+    """Return name -> specifier of what holds of requirements on Linux, "" for any version."""
     found: dict[str, str] = {}
     around = [
         {**_LINUX, "python_version": python, "python_full_version": f"{python}.0", "extra": extra}
         for python in _PYTHONS
     ]
-    for each in requirements(index, file):
+    for each in required:
         name = canonicalize_name(each.name)
         if each.url or (each.marker and not all(map(each.marker.evaluate, around))):
             continue
@@ -182,12 +189,16 @@ def _set_aside(index: Index, file: File) -> str | None:
 
 
 def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:
-    """Derive ``torch-nvidia``: the cuDNN and NCCL that torch pins on Linux x86_64."""
+    """Derive ``torch-nvidia``: what of NVIDIA torch pins on Linux x86_64, cuDNN and NCCL first."""
     file = file_of(release)
     if file is None:
         return
     cells: dict[str, Value] = {}
-    for name, text in needs_of(index, file).items():
+    needs = needs_of(index, file)
+    pins = [f"{name}{text}" for name, text in sorted(needs.items()) if _is_of_nvidia(name, text)]
+    if pins:
+        cells["pins"] = Value(" ".join(pins), f"{file.name}, METADATA")
+    for name, text in needs.items():
         for column in ("cudnn", "nccl"):
             pin = _PINNED.fullmatch(text)
             if pin and re.fullmatch(rf"nvidia-{column}-cu\d{{2}}", name):
@@ -195,6 +206,10 @@ def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[Deri
     if cells:
         keys = {"build": "pypi", "platform": f"linux_{MACHINES[0]}"}
         yield DerivedRow(release.version, keys, cells)
+
+
+def _is_of_nvidia(name: str, text: str) -> bool:
+    return name.startswith("nvidia-") and bool(_PINNED.fullmatch(text))
 
 
 def bitsandbytes_cuda(release: Release, index: Index, tables: Tables) -> Iterator[DerivedRow]:

@@ -9,8 +9,16 @@ import msgspec
 
 from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.operators import is_below
+from fadoctor.knowledge.matrix.fitting_release import (
+    Setting,
+    bounds_on,
+    is_listed,
+    moved_with,
+    refusing,
+)
 from fadoctor.knowledge.matrix.versions import is_in, parse_version
 from fadoctor.model.fact import Known
+from fadoctor.sources.targets.accepted_releases import setting_of
 
 if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix, Row
@@ -22,6 +30,8 @@ _PYTHONS = "release-pythons"
 _RANGE = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60}) ?(?P<range>>=\d[\w.,<>=! ]{0,80})")
 # trl==0.14.0
 _PIN = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60}) ?== ?(?P<version>\d[\w.]{0,30})")
+# ctranslate2>=4.8.5,<5
+_LISTED = re.compile(r"(?P<name>[A-Za-z][\w.-]{0,60}) ?(?P<range>[<>=!~][\w.,<>=!~* ]{1,80})")
 _LOWER, _UPPER = re.compile(r">= ?([\d.]{1,20})"), re.compile(r"<=? ?([\d.]{1,20})")
 
 
@@ -33,11 +43,70 @@ def bounded_step(step: Step, environment: Environment, matrix: Matrix) -> Step |
     items = tuple(_bounded(item, environment, matrix) for item in step.items)
     if "" in items:
         return None
+    items = _with_askers(items, environment, matrix)
+    if not items:
+        return None
     if items == step.items:
         return step
     windows = environment.is_windows
     text = command(step.kind, items, step.options, step.index, windows=windows)
     return msgspec.structs.replace(step, items=items, text=text)
+
+
+def _with_askers(
+    items: tuple[str, ...], environment: Environment, matrix: Matrix
+) -> tuple[str, ...]:
+    """Return requirements with newer releases of those installed packages that refuse them.
+
+    Empty where such a package has no release that accepts them, too. That is told of packages of
+    which a table has every release.
+    """
+    setting, asked, askers = _refused(items, environment, matrix)
+    more = [
+        f"{asker}=={release}" if release else ""
+        for asker, name in askers.items()
+        for release in [moved_with(asker, {name: asked[name]}, setting, matrix)]
+    ]
+    return (*items, *more) if all(more) and asked.keys().isdisjoint(askers) else ()
+
+
+def _refused(
+    items: tuple[str, ...], environment: Environment, matrix: Matrix
+) -> tuple[Setting, dict[str, str], dict[str, str]]:
+    """Return what is there, which ranges are asked for, and which package refuses which of them."""
+    found = [each for item in items if (each := _LISTED.fullmatch(item))]
+    asked = {
+        each["name"].lower(): each["range"] for each in found if is_listed(each["name"], matrix)
+    }
+    setting = setting_of(environment.facts) if asked else Setting({})
+    askers = {
+        asker: name
+        for name, text in asked.items()
+        for asker in refusing(name, text, setting, matrix)
+    }
+    return setting, asked, askers
+
+
+def refused_by(step: Step, environment: Environment, matrix: Matrix) -> str:
+    """Return which installed package refuses what a step installs, and what accepts it.
+
+    In sentences for a person; "" where none refuses it.
+    """
+    setting, asked, askers = _refused(step.items, environment, matrix)
+    if not askers:
+        return ""
+    asker, name = next(iter(askers.items()))
+    bound = bounds_on(name, setting, matrix)[asker]
+    ends = (
+        f"{asker} {setting.there[asker]} requires {name}{bound}, which {name}{asked[name]} breaks."
+    )
+    free = msgspec.structs.replace(setting, there={asker: setting.there[asker]})
+    release = moved_with(asker, {name: asked[name]}, free, matrix)
+    if not release:
+        return f"{ends} The tables list no release of {asker} that accepts it."
+    line = f"pip install {asker}=={release} '{name}{asked[name]}'"
+    fits = f"{asker} {release} accepts it, but not all that is installed."
+    return f"{ends} {fits} In a new environment: {line}"
 
 
 def another_python(step: Step, environment: Environment, matrix: Matrix) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.bounded import another_python, bounded_step
+from fadoctor.judging.engine.bounded import another_python, bounded_step, refused_by
 from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.foreign import is_foreign
 from fadoctor.judging.engine.operators import is_below
@@ -55,6 +55,8 @@ def fitted(fix: Fix, environment: Environment, matrix: Matrix) -> Fix | None:
         if found is None and (python := another_python(step, environment, matrix)):
             steps.append(Step(StepKind.ADVICE, python))
             found = step
+        if found is None and (said := refused_by(step, environment, matrix)):
+            found = Step(StepKind.ADVICE, said)
         if found is None or _is_refuted(found, environment, matrix):
             return None
         steps.append(found)

@@ -19,10 +19,11 @@ from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.catalogue import CAUSES
 from fadoctor.model.environment import Environment
 from fadoctor.model.explanation import Agreement, Check
-from fadoctor.model.fact import Absent, Fact, Known
+from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping
 from fadoctor.model.fact_words import all_in_words
 from fadoctor.model.finding import Finding, Outcome, Severity
 from fadoctor.model.packages import PACKAGES
+from fadoctor.sources.targets.accepted_releases import compiled_release, release_instead
 from fadoctor.sources.targets.tegra import driver_facts
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     if "extension" in kinds and not key and not file:
         key, owner = importer_of(cause.failure.text[: cause.match.start], around.matrix)
     if owner is not None:
-        return _bound(around, cause, {"package": FOREIGN}, {f"{FOREIGN}.distribution": owner})
+        return _bound(around, cause, {"package": FOREIGN}, _of_foreign(owner, around))
     judged = next(_judged_scopes(cause, around, key, is_of_one=is_of_one), None)
     facts = around.environment.facts
     said: dict[str, Fact] = {}
@@ -301,6 +302,27 @@ def _scope_of(cause: Cause, around: Surroundings) -> Scope:
     if key and is_of_one:
         bindings |= {"package": key, "extension": f"{key}.binary"}
     return _bound(around, cause, bindings, said)
+
+
+def _of_foreign(owner: Known, around: Surroundings) -> dict[str, Fact]:
+    """Return what is known of a package without facts of its own, and nothing of another one."""
+    name, facts = str(owner.value), around.environment.facts
+    source = "the list of packages"
+    found: dict[str, Fact] = {
+        n: Unknown("it is not known", n) for n in facts if n.startswith(f"{FOREIGN}.")
+    }
+    there = {
+        **fact_mapping(facts.get("packages.named")),
+        **fact_mapping(facts.get("packages.installed")),
+    }
+    if version := there.get(name):
+        found[f"{FOREIGN}.version"] = Known(version, source)
+    release = compiled_release(name, facts, around.matrix)
+    instead = release_instead(name, facts, around.matrix)
+    said = {"fits_build": release, "fits_instead": instead}
+    none = Absent("the tables list none")
+    found |= {f"{FOREIGN}.{n}": Known(v, "the tables") if v else none for n, v in said.items()}
+    return {**found, f"{FOREIGN}.distribution": owner}
 
 
 def _is_told(fact: Fact | None) -> bool:

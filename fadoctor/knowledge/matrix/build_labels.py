@@ -101,7 +101,10 @@ def label_facts(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     # the labels are those of builds for CUDA; beside a torch of somebody's own they say nothing
     if version and cuda and build not in ("", "other"):
         for name, label in labels.items():
-            if why := _misfit(label, version, cuda, facts.get(f"{TORCH}.cxx11_abi", _NOTHING)):
+            abi = facts.get(f"{TORCH}.cxx11_abi", _NOTHING)
+            if why := _misfit(label, version, cuda, abi) or _of_another_abi(
+                label, version, abi, matrix
+            ):
                 what[name] = why
     if not what:
         return dict.fromkeys((MISLABELLED, INSTEAD), _NOTHING)
@@ -157,6 +160,24 @@ def _misfit(label: BuildLabel, version: str, cuda: str, abi: Fact) -> str:
     return f"(for the {'new' if label.new_abi else 'old'} C++ ABI)"
 
 
+def _of_another_abi(label: BuildLabel, version: str, abi: Fact, matrix: Matrix) -> str:
+    """Return that a label names a build of this torch with the other C++ ABI, "" where it is not.
+
+    torch 2.6.0 has builds with each: that for CUDA 12.6 has the new one.
+    """
+    if label.new_abi is not None or not label.cuda or not isinstance(abi, Known):
+        return ""
+    keys = {
+        "version": Known(version.partition("+")[0], _SOURCE),
+        "build": Known(label.cuda, _SOURCE),
+        "platform": Known("linux_x86_64", _SOURCE),
+    }
+    theirs = matrix.find("torch-builds", keys).cell("cxx11_abi")
+    if not isinstance(theirs, Known) or theirs.value is abi.value:
+        return ""
+    return f"(for torch {label.torch} and {label.cuda}, whose C++ ABI is another one)"
+
+
 def _instead(
     what: Mapping[str, str], facts: Mapping[str, Fact], version: str, cuda: str, matrix: Matrix
 ) -> Iterator[str]:
@@ -182,6 +203,8 @@ def _instead(
             yield f"Run pip install {_AGAIN} {url}, which is for this torch."
         else:
             words = f"whose name has torch {minor} and CUDA {cuda}"
+            alike = " ".join(filter(None, (_alike(facts, name, version, own) for name in names)))
+            words += f", such as {alike}" if alike else ""
             where = place or "where the installed one is from"
             yield f"Install the file of {' and '.join(names)} {words}, from {where}."
 
@@ -197,6 +220,19 @@ def _file(table: str, version: str, cuda: str, facts: Mapping[str, Fact], matrix
     keys: dict[str, Fact] = {"torch": Known(version, _SOURCE)}
     keys["cuda"] = Known(version_part(cuda, "major") or "", _SOURCE)
     return fact_text(matrix.find(table, keys).cell("url"), "")
+
+
+# torch260cu126
+_RUN_TOGETHER = re.compile(r"torch\d{3,4}cu\d{3}")
+
+
+def _alike(facts: Mapping[str, Fact], name: str, torch: str, build: str) -> str:
+    """Return the requirement of the same release for this torch, if it has such a label."""
+    base, _, local = _there(facts).get(name, "").partition("+")
+    if not _RUN_TOGETHER.fullmatch(local):
+        return ""
+    minor = (version_part(torch, "minor") or "").replace(".", "")
+    return f"{name}=={base}+torch{minor}0{build}"
 
 
 def _base(facts: Mapping[str, Fact], name: str) -> str:

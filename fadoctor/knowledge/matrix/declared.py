@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 BY_NAMES = "name-bounds"
 """The table of the releases beside which one can be imported, by the names that it asks for."""
 _DECLARED, _OWN = "declared-requirements", ("requires",)
+RELEASE_REQUIRES = "release-requires"
+"""The table of what every release of some packages requires, as their metadata say it."""
 _TABLES = {
+    RELEASE_REQUIRES: _OWN,
     _DECLARED: _OWN,
     "helper-releases": ("requires", "also"),
     FRAMEWORK_TABLE: ("requires",),

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.declared import BY_NAMES, import_bounds, narrowed, on_platform
+from fadoctor.knowledge.matrix.declared import (
+    BY_NAMES,
+    RELEASE_REQUIRES,
+    import_bounds,
+    narrowed,
+    on_platform,
+)
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
@@ -12,6 +18,7 @@ from fadoctor.model.environment import REQUIRER_LIMIT
 from fadoctor.model.fact import Fact, Known, Unknown, fact_mapping, fact_text
 from fadoctor.model.packages import COMPANIONS, PACKAGES, STACK, TORCH
 from fadoctor.sources.completion.told_requirements import told_requirements
+from fadoctor.sources.completion.torch_pins import torch_pins
 from fadoctor.sources.manifests.installed.markers import Markers
 from fadoctor.sources.probes.requires import marker_target
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -39,7 +46,9 @@ def requirement_facts(facts: Mapping[str, Fact], text: str, matrix: Matrix) -> d
     What an installer says of a release counts where no table has it.
     """
     told = told_requirements(text, fact_mapping(facts.get(NAMED)))
-    return dict(_of_packages(facts, matrix, told)) | _of_others(facts, matrix, told)
+    found = dict(_of_packages(facts, matrix, told)) | _of_others(facts, matrix, told)
+    known = {**facts, **found}
+    return found | torch_pins(known, told.get(TORCH, {}), matrix, is_whole=_is_whole(facts))
 
 
 def _of_packages(
@@ -126,7 +135,8 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix, told: Requirements) ->
 
 def _declaring(matrix: Matrix) -> frozenset[str]:
     """Return the distributions of which a table says what they require, or ask for at import."""
-    tables = (matrix.tables[name] for name in ("declared-requirements", BY_NAMES))
+    names = ("declared-requirements", RELEASE_REQUIRES, BY_NAMES)
+    tables = (matrix.tables[name] for name in names)
     rows = [row for table in tables for row in table.rows]
     return frozenset(name for row in rows for name in cell_words(row["package"]))
 

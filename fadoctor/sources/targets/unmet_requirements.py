@@ -116,11 +116,17 @@ def _listed(*lists: Fact | None) -> dict[str, str]:
 
 def _values(unmet: list[_Unmet], checks: _Checks) -> dict[str, Fact]:
     """Return the facts of requirements that are not met."""
+    told = [each for each in unmet if not checks.has_rule(each)]
     values: dict[str, Value] = {
         "unmet": {each.name: each.state for each in unmet},
         "missing": tuple(each.name for each in unmet if not each.version),
-        **_told([each for each in unmet if not checks.has_rule(each)], checks),
+        **_told(told, checks),
     }
+    outside = {each.name: each.specifier for each in told if each.version}
+    # Late: most environments have nothing to say here.
+    from fadoctor.sources.targets.accepted_releases import accepted  # noqa: PLC0415
+
+    values |= accepted(checks.distribution, outside, checks.facts, checks.matrix)
     names = (*DERIVED, *values)
     return {
         name: Known(values[name], _SOURCE) if values.get(name) else Absent(f"{_SOURCE}: none")
@@ -171,7 +177,7 @@ class _Checks:
     def __init__(self, package: str, facts: Mapping[str, Fact], matrix: Matrix) -> None:
         name = facts.get(f"{package}.distribution")
         self.package = name if isinstance(name, Known) else Known(PACKAGES[package][0], package)
-        self.matrix = matrix
+        self.facts, self.matrix = facts, matrix
         version = facts.get(f"{package}.version", Unknown("it was not read", package))
         self._version = version
         self._own = matrix.find("requirement-checks", {"package": self.package, "version": version})
@@ -179,6 +185,11 @@ class _Checks:
         build, loads = facts.get("torch.build"), facts.get(f"{package}.loads")
         self._own_torch = not isinstance(build, Known) or build.value == "other"
         self._loads = isinstance(loads, Known) and loads.value is True
+
+    @property
+    def distribution(self) -> str:
+        """Return its name, as it is installed."""
+        return str(self.package.value)
 
     @property
     def is_by_table(self) -> bool:

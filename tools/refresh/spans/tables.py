@@ -18,6 +18,7 @@ from tools.refresh.spans import (
     models,
     options,
     pythons,
+    requires,
     status_codes,
     thrust,
     trainers,
@@ -197,6 +198,19 @@ def _of_pythons(index: Index, unread: list[str]) -> Rows:
     return {pythons.TABLE: rows}
 
 
+def _of_requires(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for package in requires.READ:
+        releases = _tried(partial(index.releases, package.partition("[")[0]), package, unread)
+        read = partial(_required_by, package, releases or {}, index)
+        rows += _tried(read, package, unread) or [] if releases else []
+    return {requires.TABLE: rows}
+
+
+def _required_by(package: str, releases: Mapping[Version, Release], index: Index) -> list[str]:
+    return list(requires.release_rows(package, releases, index, requires.oldest_of(package)))
+
+
 def _of_thrust(index: Index, unread: list[str]) -> Rows:
     had: list[dict[str, frozenset[str]]] = []
     for package, version in thrust.PACKAGES.items():
@@ -270,6 +284,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     constructors.TABLE: _of_constructors,
     minimums.TABLE: _of_minimums,
     pythons.TABLE: _of_pythons,
+    requires.TABLE: _of_requires,
     status_codes.TABLE: _of_status_codes,
     thrust.TABLE: _of_thrust,
     trainers.METHODS: _of_trainers,

@@ -26,6 +26,7 @@ from fadoctor.sources.logs.cleaning import Line
 from fadoctor.sources.logs.facts import LogFacts
 from fadoctor.sources.pasted.requirement_lines import requirement_lines
 from fadoctor.sources.pasted.requirement_rows import ToldRequirement
+from fadoctor.sources.targets.accepted_releases import accepted
 from fadoctor.sources.targets.derived import derive
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ TOLD_LIMIT = 40
 _OTHERS = "requirement-unmet"
 _KNOWN = STACK | COMPANIONS
 _CALLED = FLASH_ATTN.replace("_", "-")
+_OF_NVIDIA = "nvidia-"
+"""How the names of NVIDIA's libraries begin, each of which torch pins."""
 _BOUND = frozenset({TORCH, _CALLED, XFORMERS, TRITON})
 """What a package is compiled for that asks for one release, or calls without a promise."""
 
@@ -68,7 +71,8 @@ def _is_of_stack(told: ToldRequirement) -> bool:
             told.specifier.startswith("==") or told.needs == _CALLED
         )
         return bool(told.asker and is_bound and told.found)
-    return told.needs in _KNOWN | BYSTANDERS
+    is_of_torch = told.asker == TORCH and told.needs.startswith(_OF_NVIDIA)
+    return is_of_torch or told.needs in _KNOWN | BYSTANDERS
 
 
 def with_told(facts: LogFacts, told: tuple[Told, ...], matrix: Matrix) -> LogFacts:
@@ -121,6 +125,9 @@ def _unmet(told: Iterable[Told], facts: Mapping[str, Fact], matrix: Matrix) -> d
             Known({each.needs: each.found}, source) if each.found else outside
         )
         found |= {f"{key}.{name}": Absent("a line says so") for name in _NOT_ASKED}
+        unmet = {each.needs: each.specifier} if each.found and each.specifier else {}
+        for name, value in accepted(each.asker, unmet, facts, matrix).items():
+            found[f"{key}.{name}"] = Known(value, source) if value else outside
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fadoctor.judging.engine.bounded import another_python, bounded_step
+from fadoctor.judging.engine.bounded import another_python, bounded_step, refused_by
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.environment import OF_A_LOG, Environment, Target
@@ -75,3 +75,33 @@ def test_a_release_that_needs_a_newer_python(item: str) -> None:
 
 def test_another_torch_is_no_other_python() -> None:
     assert told("transformers>=5.21.0,<=5.24.0", torch="2.5.1", python="3.12") == (None, "")
+
+
+HERE: dict[str, Fact] = {
+    "packages.named": Known(
+        {"whisperx": "3.3.1", "ctranslate2": "4.4.0", "torch": "2.6.0"}, "a list of packages"
+    ),
+    "torch.version": Known("2.6.0", "a list of packages"),
+}
+
+
+def step_for(item: str) -> tuple[Step | None, str]:
+    environment = Environment("0", Target(kind=OF_A_LOG, label="log", reason="here"), HERE)
+    step = Step(StepKind.INSTALL, f"pip install '{item}'", (item,))
+    matrix = Matrix(load_knowledge().tables)
+    return bounded_step(step, environment, matrix), refused_by(step, environment, matrix)
+
+
+def test_what_an_installed_package_refuses_is_not_installed() -> None:
+    """Regression: a ctranslate2 was printed that the installed whisperx does not allow."""
+    found, said = step_for("ctranslate2>=4.8.5,<5")
+    assert found is None
+    assert said.startswith("whisperx 3.3.1 requires ctranslate2<4.5.0")
+    assert "pip install whisperx==" in said
+
+
+def test_what_it_allows_is_installed() -> None:
+    found, said = step_for("ctranslate2>=4.3,<4.5")
+    assert found is not None
+    assert found.items == ("ctranslate2>=4.3,<4.5",)
+    assert said == ""
