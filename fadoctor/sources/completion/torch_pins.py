@@ -47,12 +47,21 @@ def torch_pins(
         if fact.endswith(".requires")
         for name in fact_mapping(value)
     )
-    if not (off or asked) or not _is_of_pypi(facts, told, pins, is_whole=is_whole):
+    if not (off or asked or _is_mixed(pins, there)) or not _is_of_pypi(
+        facts, told, pins, is_whole=is_whole
+    ):
         return {}
     triton = matrix.find(_RELEASES, keys).cell(TRITON)
     needs = {name: text for name, text in pins.items() if name in there}
     needs |= {TRITON: str(triton.value)} if isinstance(triton, Known) else {}
     return {f"{TORCH}.requires": Known(needs, cell.source)}
+
+
+def _is_mixed(pins: Mapping[str, str], there: Mapping[str, str]) -> bool:
+    """Return whether a library of a pin is there for another major version of CUDA, too."""
+    majors = ("-cu11", "-cu12", "-cu13")
+    bases = {name[:-5] for name in pins if name.endswith(majors)}
+    return any(name[:-5] in bases and name not in pins for name in there if name.endswith(majors))
 
 
 def _is_of_pypi(

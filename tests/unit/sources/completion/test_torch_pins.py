@@ -49,3 +49,13 @@ def test_all_of_them_after_another_package_replaced_them() -> None:
 )
 def test_what_torch_does_not_pin_so_is_no_fault(torch: str, libraries: str) -> None:
     assert unmet(torch, libraries) == {}
+
+
+def test_the_pins_are_known_where_libraries_of_another_cuda_were_left_behind() -> None:
+    """What torch pins decides which of the two comes back into the folder that they share."""
+    body = f"torch                      2.5.1\ntriton                     3.1.0\n{OWN}\n"
+    left = "nvidia-nvjitlink-cu11 11.7.99"
+    rows = "\n".join(sorted([*body.replace("|", "\n").splitlines(), left]))
+    listed = f"$ pip list\n{'Package':<27}Version\n{'-' * 26} --------\n{rows}\n"
+    needs = fact_mapping(read_environment(listed.encode()).fact("torch.requires"))
+    assert needs.get("nvidia-nvjitlink-cu12") == "==12.4.127"
