@@ -325,6 +325,10 @@ class Resolver:
         needs = self._needs({}).get(package, ())
         return self.is_refused(package, version) or not all(accepts(e, version) for e in needs)
 
+    def comes_along(self, package: str) -> bool:
+        """Return whether no file names a package: what requires it brings it, and bounds it."""
+        return package not in self.bounds.keys() | self.exact.keys() | self.of_conda
+
     def quarrels(self, package: str, version: str, taken: Mapping[str, str]) -> frozenset[str]:
         """Return of what is taken with a release, by one installer, what it does not go with.
 
@@ -332,7 +336,7 @@ class Resolver:
         file names comes along with what requires it.
         """
         own = self._needs_of(package, version)
-        comes_along = package not in self.bounds.keys() | self.exact.keys() | self.of_conda
+        comes_along = self.comes_along(package)
         return frozenset(
             PACKAGES[other][0]
             for other, there in taken.items()
