@@ -118,6 +118,8 @@ class Environment(msgspec.Struct, frozen=True, dict=True):
     """Distribution -> range, of those of which nobody knows which release will be taken."""
     pinned: dict[str, str] = {}
     """Distribution without facts of its own -> the exact version in which files name it."""
+    is_locked: bool = False
+    """Whether locks name all that there will be: their tools let it stay together as it is."""
     elsewhere: tuple[str, ...] = ()
     """Distributions that files name and that may come from elsewhere than PyPI."""
     asked: dict[str, str] = {}

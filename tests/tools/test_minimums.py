@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from tools.refresh.spans.minimums import annotated_in, compared_in, minimum_rows, raised_in
+from tools.refresh.spans.minimums import annotated_in, minimum_rows, raised_in
 
-_COMPARING = """
-MIN_PEFT_VERSION = "0.9.1"
-MIN_OTHER_VERSION = "3.0"
-
-class Loads:
-    def load(self):
-        check_peft_version(min_version=MIN_PEFT_VERSION)
-"""
 _ANNOTATED = """
 if is_accelerate_available():
     from accelerate import Always
@@ -58,10 +50,6 @@ def test_what_a_function_compares_before_it_raises_is_a_minimum() -> None:
         ("fast-things", "2.1.0", ""),
         ("other", "1.5", "fast-things"),
     }
-
-
-def test_a_constant_that_is_compared_is_a_minimum() -> None:
-    assert compared_in(_COMPARING) == {("peft", "0.9.1", "")}
 
 
 def test_a_name_in_an_annotation_that_only_new_releases_have_is_a_minimum() -> None:

@@ -39,12 +39,13 @@ class Declared:
         unasked: Iterable[str] = (),
         python: str = "",
         extras: Iterable[str] = (),
+        locked: Mapping[str, str] | None = None,
     ) -> None:
         """Take the matrix, who requires the stack in extras that nobody asked for, and a Python.
 
-        `extras`: packages whose extras somebody asked for.
+        `extras`: packages whose extras somebody asked for. `locked`: what a lock holds together.
         """
-        self._matrix, self._python = matrix, python
+        self._matrix, self._python, self._locked = matrix, python, locked or {}
         self._unasked = frozenset(unasked)
         self._in_extras = {PACKAGES[package][0]: package for package in extras}
         rows = [row for table in _TABLES for row in matrix.tables[table].rows]
@@ -80,8 +81,14 @@ class Declared:
         return {
             other: text
             for other, text in self.of(name, version).items()
-            if other in there and not accepts(text, there[other])
+            if other in there
+            and not accepts(text, there[other])
+            and not self.is_locked({name: version, other: there[other]})
         }
+
+    def is_locked(self, pins: Mapping[str, str]) -> bool:
+        """Return whether a lock holds some releases together: its tool was told to let them be."""
+        return bool(self._locked) and all(self._locked.get(n) == v for n, v in pins.items())
 
     def askers(self, pinned: Mapping[str, str], there: Mapping[str, str]) -> dict[str, Fact]:
         """Return the facts of what is pinned, has none of its own, and misses what it requires."""

@@ -157,11 +157,15 @@ def _brought(trial: Trial, finding: Finding) -> Finding:
     rests = any(each.fact.startswith("torch.") for each in finding.evidence)
     version = trial.today.prognosis.environment.fact("torch.version")
     places = trial.environment.places
-    if not rests or not places or "torch.version" in places or not isinstance(version, Known):
+    if not rests or not places or "torch.version" in places:
         return finding
     if "vllm.version" in places or "sglang.version" in places:
         return finding  # these name one torch
-    text = f"No file names torch: a resolver picks {version.value} today."
+    text = (
+        "No file names torch: an installer takes the one of its index, unless one is there before."
+    )
+    if isinstance(version, Known):
+        text = f"No file names torch: a resolver picks {version.value} today."
     return _lowered(finding, Severity.WARNING, text)
 
 
@@ -225,8 +229,13 @@ def _today_text(trial: Trial, finding: Finding, where: list[ResolverWorld]) -> s
 
 
 def _is_bounded(trial: Trial, package: str) -> bool:
-    """Return whether the files say a word on which releases of a package they take."""
+    """Return whether the files say a word on which releases of a package they take.
+
+    What only comes along is bounded by packages, from below alone as a rule: nobody takes old ones.
+    """
     given = trial.environment
+    if given.places and f"{package}.version" not in given.places:
+        return False
     return bool({**given.bounded, **given.ranges, **given.asked}.get(name_of(package)))
 
 

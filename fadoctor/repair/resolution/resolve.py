@@ -44,8 +44,6 @@ class Resolver:
         self.environment, self.versions = environment, versions
         unasked, python = _without_their_extras(environment), python_of(environment).rstrip("t")
         extras = _with_their_extras(environment)
-        self.declared = Declared(versions.matrix, unasked, python, extras)
-        self.pinned = self.declared.told_of(environment.pinned)
         self.prebuilt = Prebuilt(versions.matrix)
         self.ranges = package_of(environment.ranges)
         self.bounds = package_of(environment.asked)
@@ -54,6 +52,9 @@ class Resolver:
             for package in PACKAGES
             if isinstance(fact := environment.fact(f"{package}.version"), Known)
         }
+        locked = environment.pinned | _by_name(self.exact) if environment.is_locked else {}
+        self.declared = Declared(versions.matrix, unasked, python, extras, locked)
+        self.pinned = self.declared.told_of(environment.pinned)
         self.of_conda = frozenset(
             package
             for package in PACKAGES
@@ -285,7 +286,10 @@ class Resolver:
             broken = {
                 other: text
                 for other, text in self._declared(package, version).items()
-                if other not in told and other in pins and not accepts(text, pins[other])
+                if other not in told
+                and other in pins
+                and not accepts(text, pins[other])
+                and not self.declared.is_locked({PACKAGES[package][0]: version, other: pins[other]})
             }
             if broken:
                 found[name] = Known(told | broken, SOURCE)
@@ -306,7 +310,7 @@ class Resolver:
 
     def _pins(self, there: Mapping[str, str]) -> dict[str, str]:
         """Return by its name what will be there in an exact version."""
-        return self.pinned | {PACKAGES[package][0]: v for package, v in there.items()}
+        return self.pinned | _by_name(there)
 
     def is_refused(self, package: str, version: str) -> bool:
         """Return whether a release and what the files pin surely do not go together."""
@@ -321,6 +325,10 @@ class Resolver:
         needs = self._needs({}).get(package, ())
         return self.is_refused(package, version) or not all(accepts(e, version) for e in needs)
 
+    def comes_along(self, package: str) -> bool:
+        """Return whether no file names a package: what requires it brings it, and bounds it."""
+        return package not in self.bounds.keys() | self.exact.keys() | self.of_conda
+
     def quarrels(self, package: str, version: str, taken: Mapping[str, str]) -> frozenset[str]:
         """Return of what is taken with a release, by one installer, what it does not go with.
 
@@ -328,7 +336,7 @@ class Resolver:
         file names comes along with what requires it.
         """
         own = self._needs_of(package, version)
-        comes_along = package not in self.bounds.keys() | self.exact.keys() | self.of_conda
+        comes_along = self.comes_along(package)
         return frozenset(
             PACKAGES[other][0]
             for other, there in taken.items()
@@ -343,6 +351,11 @@ class Resolver:
 
     def _needs_of(self, package: str, version: str) -> dict[str, str]:
         return package_of(self.declared_of(PACKAGES[package][0], version))
+
+
+def _by_name(versions: Mapping[str, str]) -> dict[str, str]:
+    """Return versions of packages by the names that installers use."""
+    return {PACKAGES[package][0]: version for package, version in versions.items()}
 
 
 def _with_their_extras(environment: Environment) -> Iterator[str]:

@@ -201,7 +201,8 @@ def _loose(
 
     for package, specifier in package_of(resolver.environment.bounded).items():
         listed = resolver.versions.of(package, specifier)
-        fitting = [version for version in listed if not resolver.is_refused(package, version)]
+        is_out = resolver.is_kept_out if resolver.comes_along(package) else resolver.is_refused
+        fitting = [version for version in listed if not is_out(package, version)]
         newest = max(fitting or listed, key=version_key, default="")
         is_open = newest and not has_end(specifier)
         found = {newest: world(package, newest)} if is_open else {}

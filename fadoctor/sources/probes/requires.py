@@ -26,6 +26,9 @@ MAX_REQUIREMENTS = 2_000
 LINE_LIMIT = 1_000
 """Characters of one requirement; deeper nesting than fits is no requirement."""
 
+_OF_SYSTEM = ("os_name", "sys_platform", "platform_system")
+"""Variables of markers that the system alone decides."""
+
 _SYSTEMS = {
     "linux": ("posix", "linux", "Linux"),
     "windows": ("nt", "win32", "Windows"),
@@ -58,8 +61,7 @@ def marker_target(facts: Mapping[str, Fact]) -> MarkerTarget:
     variables = {"extra": ""}
     system = _text(facts, "host.os")
     if system in _SYSTEMS:
-        names = ("os_name", "sys_platform", "platform_system")
-        variables.update(zip(names, _SYSTEMS[system], strict=True))
+        variables.update(zip(_OF_SYSTEM, _SYSTEMS[system], strict=True))
     if machine := _text(facts, "host.machine"):
         # Windows spells AMD64 and ARM64, all others use lower case.
         variables["platform_machine"] = machine.upper() if system == "windows" else machine
@@ -197,6 +199,12 @@ def marker_holds(text: str, target: MarkerTarget) -> bool | None:
     ]
     first, last = (_holds(marker, each) for each in ends)
     return first if first == last else None
+
+
+def holds_nowhere(text: str) -> bool:
+    """Return whether a marker surely holds on no system: ``sys_platform == 'never'``."""
+    systems = (dict(zip(_OF_SYSTEM, each, strict=True)) for each in _SYSTEMS.values())
+    return all(marker_holds(text, MarkerTarget({"extra": "", **each})) is False for each in systems)
 
 
 _PATCHES = (0, 99)

@@ -1,10 +1,12 @@
 """What packages ask of another one where a part of them is used, and their metadata do not say.
 
-Three things are read. A constant such as ``MIN_PEFT_VERSION`` that transformers compares before an
-adapter is loaded. A name that it imports beside a new enough package alone, but has in the
-annotation of a field always: whoever resolves the annotations, as a parser of arguments does, stops
-without it. And a constant that peft compares with an installed package before it wraps a layer,
-where it raises ImportError.
+Two things are read. A name that transformers imports beside a new enough package alone, but has in
+the annotation of a field always: whoever resolves the annotations, as a parser of arguments does,
+stops without it. And a constant that peft compares with an installed package before it wraps a
+layer, where it raises ImportError.
+
+What transformers compares before it loads an adapter by itself is left out: trainers and servers
+take peft's own classes, and never meet it. A log shows it.
 """
 
 from __future__ import annotations
@@ -25,13 +27,10 @@ TRANSFORMERS, PEFT = "transformers", "peft"
 PACKAGES = {TRANSFORMERS: Version("4.36.0"), PEFT: Version("0.8.0")}
 """Whose sources are read, and since which release."""
 LOOKING = "peft/import_utils.py"
-COMPARING = "transformers/integrations/peft.py"
 ANNOTATED = "transformers/training_args.py"
 RESOLVES = "trl"
 """Beside whom the annotations are resolved: its parser makes arguments of the fields."""
 
-_CONSTANT = re.compile(r"MIN_([A-Z]{2,20})_VERSION")
-_COMPARES = re.compile(r"check_[a-z]{2,20}_version")
 _THERE = re.compile(r"is_([a-z][a-z_]{1,20})_available")
 
 Minimums = frozenset[tuple[str, str, str]]
@@ -43,8 +42,7 @@ def minimums_of(package: str, wheel: Wheel) -> Minimums:
     names = frozenset(wheel.names)
     if package == PEFT:
         return raised_in(wheel.text(LOOKING) if LOOKING in names else "")
-    compared, annotated = (wheel.text(p) if p in names else "" for p in (COMPARING, ANNOTATED))
-    return compared_in(compared) | annotated_in(annotated)
+    return annotated_in(wheel.text(ANNOTATED) if ANNOTATED in names else "")
 
 
 def raised_in(source: str) -> Minimums:
@@ -86,26 +84,6 @@ def _assigned(node: ast.AST) -> tuple[str, str] | None:
         if isinstance(each, ast.Constant) and isinstance(each.value, str)
     ]
     return (node.targets[0].id, texts[0].replace("_", "-")) if len(texts) == 1 else None
-
-
-def compared_in(source: str) -> Minimums:
-    """Return the constants of a source that a function compares with what is installed."""
-    tree = ast.parse(source)
-    used = {
-        each.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _COMPARES.fullmatch(_called(node))
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name)
-    }
-    return frozenset(
-        (name[1].lower(), str(node.value.value), "")
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name) and target.id in used
-        if (name := _CONSTANT.fullmatch(target.id))
-    )
 
 
 def annotated_in(source: str) -> Minimums:

@@ -31,6 +31,12 @@ LINES_LIMIT = 4_000
 TITLE_LINES = 4
 """Fewest lines of a guide that only its title says to be one."""
 
+CHAPTERS = 3
+"""Fewest different chapters of a project's page, or marks of a source of a manual."""
+
+FRONT = 8
+"""Lines at the start of a page among which the one with its title stands, between two rules."""
+
 LINKS = 2
 """Fewest links to other pages that a page of a manual has."""
 
@@ -71,6 +77,10 @@ _ITEM = compiled(r"\s{0,8}(?:[-*+\u2022]|\d{1,3}\.)\s")
 _ISSUE = compiled(r"\s{0,4}#\d{1,6}\s{0,4}|\s{0,4}opened \w{1,12} [^\n]{1,40} by\b[^\n]{0,60}")
 # [cli.md](cli.md) | [the table](../matrix.md#names): a page among others
 _LINKED = compiled(r"\]\((?![a-z]{2,8}:)[\w./-]{1,120}\.(?:md|mdx|rst|html)(?:#[\w.-]{1,120})?\)")
+# ## Installation | ### 2. Quick start | <h2>License</h2>
+_HEADING = compiled(r"\s{0,3}(?:#{1,4}\s|<h[1-4][ >])")
+# .. code-block:: bash | .. _install_label:
+_DIRECTIVE = compiled(r"\s{0,8}\.\. (?:[a-z][\w-]{1,30}::|_[\w -]{1,60}:)")
 _FRAME = compiled(r"\s{0,8}File \"[^\"]{1,400}\", line \d|Traceback \(most recent call last\)")
 # - [x] I searched the issues | _No response_ | ### Logs | ```
 _OF_A_FORM = compiled(
@@ -130,7 +140,8 @@ def _kind_of_few(texts: list[str], knowledge: Knowledge) -> NoReport | None:
         return NoReport.CHANGES
     if _is_unmet(whole, knowledge):
         return NoReport.ASKED
-    return NoReport.GUIDE if _is_guide(texts, whole, knowledge) else None
+    is_page = _is_page(texts, knowledge) or _is_guide(texts, whole, knowledge)
+    return NoReport.GUIDE if is_page else None
 
 
 def calmed(causes: Iterable[Cause], *, sure: bool = True) -> tuple[Cause, ...]:
@@ -182,6 +193,17 @@ def _is_unmet(whole: str, knowledge: Knowledge) -> bool:
         return True
     asks = "?" in whole or "\uff1f" in whole
     return asks and ideas.stands("before-a-purchase", whole)
+
+
+def _is_page(texts: list[str], knowledge: Knowledge) -> bool:
+    """Return whether a text is the page of a project, or the source of a page of its manual."""
+    if texts[0].strip() == "---" and any(each.startswith("title:") for each in texts[1:FRONT]):
+        return not any(each.startswith("about:") for each in texts[1:FRONT])
+    if sum(_DIRECTIVE.match(text) is not None for text in texts) >= CHAPTERS:
+        return True
+    chapter = small_idea("page-chapter", knowledge)
+    heads = (simplified(text.lower()) for text in texts if _HEADING.match(text))
+    return len({each[0] for head in heads if (each := chapter.search(head))}) >= CHAPTERS
 
 
 def _is_guide(texts: list[str], whole: str, knowledge: Knowledge) -> bool:

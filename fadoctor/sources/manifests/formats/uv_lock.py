@@ -21,6 +21,7 @@ from fadoctor.sources.manifests.installed.isolated import marked
 from fadoctor.sources.manifests.planned import Manifest, Requirement
 from fadoctor.sources.manifests.requirement_text import file_of
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
+from fadoctor.sources.probes.requires import holds_nowhere
 from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ _FILE = re.compile(
 )
 _BY_DEFAULT = "dev"
 """The group that uv installs without being asked."""
+
+_KEPT_OUT = "the lock leaves it to what is there before"
+"""Why nobody knows what will be there of a package that the project keeps out of its lock."""
 
 _ADDRESSES = ("url", "path", "filename")
 _ROOTS = ("virtual", "editable", "directory")
@@ -109,6 +113,7 @@ class _Reading:
             raise self._error(version, f"a format that is not known: {said!r}"[:80], "version")
         found = [self._package(each) for each in tree.items(tree.root, "package")]
         packages = [each for each in found if each is not None]
+        packages += self._left_out()
         apart = _built_apart(self.source)
         return Manifest(
             self.source.name,
@@ -122,6 +127,27 @@ class _Reading:
             groups=tuple(self.groups),
             choice=self.source.choice,
         )
+
+    def _left_out(self) -> Iterator[Requirement]:
+        """Yield what the project keeps out of its lock, though packages in it require it.
+
+        An override with a marker that never holds does so, and a list of exclusions: an image has
+        its own torch, and nothing may replace that.
+        """
+        tree = self.tree
+        kept_out: dict[str, Node] = {}
+        held = tree.find(tree.root, "manifest")
+        if held is None:
+            return
+        for each in tree.items(held, "overrides"):
+            if holds_nowhere(tree.text(each, "marker")):
+                kept_out.setdefault(normalise_name(tree.text(each, "name")), each)
+        for each in tree.items(held, "excludes"):
+            kept_out.setdefault(normalise_name(tree.as_text(each)), each)
+        for name, node in kept_out.items():
+            if name in STACK:
+                self.roots += [name] if self.roots else []
+                yield Requirement(name, tree.place(node), doubt=_KEPT_OUT)
 
     def _notes(self) -> tuple[str, ...]:
         """Say what of extras and groups counts: by itself a lock does not say which are wanted."""

@@ -295,6 +295,7 @@ class _Build:
             return
         if any(_ENVIRONMENT.search(word.text) for word in words):
             stage.copy_from(other)
+            stage.indexes += [*other.indexes, *self.indexes(other)]  # where its packages came from
         elif other.packages:
             stage.note(
                 each.place.line, f"files copied from {origin[1]} are not treated as packages"

@@ -256,7 +256,7 @@ def _contradiction(sure: list[Requirement], bounding: list[Requirement]) -> str:
         return _empty_range(sure, bounding)
     version = exact_version(first.specifier)
     for each in said:
-        if not _admits(each.specifier, version):
+        if not admits(each.specifier, version):
             return f"{first.place} says =={version}, {each.place} says {each.specifier}"
     return ""
 
@@ -281,7 +281,7 @@ def _doubt(found: list[Asked]) -> str:
     return f"the marker may not hold on the target: {found[0][0].marker[:160]}"
 
 
-def _admits(specifier: str, version: str) -> bool:
+def admits(specifier: str, version: str) -> bool:
     """Return whether a version meets a specifier; the label of a build is no other version."""
     allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)
     if allowed is None or parsed is None or allowed.contains(parsed, prereleases=True):

@@ -144,6 +144,7 @@ def planned_environment(
         | dict.fromkeys(bounds_of(facts.get(TOO_NEW_BELOW)), "")
         | of_main(combined, facts, matrix),
         pinned=_pinned(combined),
+        is_locked=combined.is_complete,
         elsewhere=elsewhere,
         asked=asked_at_once(combined),
         builds=only_builds(combined),

@@ -13,7 +13,7 @@ from fadoctor.knowledge.matrix.wheel_words import tags_of
 from fadoctor.model.catalogue import DERIVED, build_catalogue
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_text, printable
 from fadoctor.model.packages import FLASH_ATTN, FRAMEWORK_TABLE, RELEASE_TABLES, TORCH, XFORMERS
-from fadoctor.sources.manifests.installed.combine import CONDA_FIRST
+from fadoctor.sources.manifests.installed.combine import CONDA_FIRST, admits
 from fadoctor.sources.manifests.installed.lock_graph import needs_on
 from fadoctor.sources.manifests.installed.planned_torch import is_conda, is_of_an_index, torch_facts
 from fadoctor.sources.manifests.requirement_text import file_of
@@ -134,7 +134,20 @@ class Facts:
             needs[need.name] = need.specifier
         if isinstance(tabled, Known) and isinstance(tabled.value, dict):
             needs |= {name: text for name, text in tabled.value.items() if needs.get(name) == ""}
-        return Known(needs, planned.source)
+        kept = {
+            n: "" if self._is_overruled(planned, n, text) else text for n, text in needs.items()
+        }
+        return Known(kept, planned.source)
+
+    def _is_overruled(self, planned: Planned, name: str, specifier: str) -> bool:
+        """Return whether a lock holds a release that a package in it excludes.
+
+        Its tool refuses that, so whoever made the lock told it to: by an override, or by metadata
+        of their own.
+        """
+        other = self.combined.packages.get(name)
+        is_locked = other is not None and other.kind == planned.kind and bool(other.version)
+        return is_locked and other is not None and not admits(specifier, other.version)
 
 
 def _installed_version(package: str, planned: Planned) -> str:

@@ -239,12 +239,17 @@ def _of_transformers(version: str, installed: dict[str, str]) -> dict[str, objec
 
 
 def test_what_a_part_needs_is_told_and_refuses_nothing() -> None:
-    found = _of_transformers("5.14.0", {"peft": "0.18.0"})
-    assert found["unmet_alone"] == ("peft>=0.19.1",)
+    facts = {"peft.version": "0.19.1", "peft.requires": {}, "peft.distribution": "peft"}
+    found = values(unmet({**facts, "packages.installed": {"torchao": "0.10.0"}}, "peft"))
+    assert found["unmet_alone"] == ("torchao>=0.16.0",)
     assert "unmet_checked" not in found
-    assert not _of_transformers("5.14.0", {"peft": "0.19.1"})
-    assert not _of_transformers("5.14.0", {"torch": "2.9.0"})
-    assert not _of_transformers("4.57.3", {"peft": "0.13.2"})
+    assert not values(unmet({**facts, "packages.installed": {"torchao": "0.16.0"}}, "peft"))
+
+
+def test_a_part_that_trainers_do_not_use_needs_nothing() -> None:
+    """Trainers and servers take peft's own classes: transformers compares nothing then."""
+    assert not _of_transformers("5.14.0", {"peft": "0.18.0"})
+    assert not _of_transformers("4.49.0", {"peft": "0.4.0"})
 
 
 def test_an_annotation_counts_beside_a_parser_that_resolves_it() -> None:

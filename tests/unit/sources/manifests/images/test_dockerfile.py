@@ -333,3 +333,13 @@ def test_what_an_image_has_in_an_unknown_release_may_meet_a_range() -> None:
     )
     doubts = {each.name: bool(each.doubt) for each in found.requirements}
     assert doubts == {"torch": False, "torchaudio": True, "torchvision": False}
+
+
+def test_an_index_of_another_stage_comes_with_what_was_installed_there() -> None:
+    """Regression: PyPI was said to lack a build that a stage took from the index it names."""
+    text = (
+        f"FROM python:3.11 AS build\nENV UV_INDEX={CU128}\n"
+        "RUN uv venv /venv && uv pip install torch==2.7.0+cu128\n"
+        "FROM python:3.11\nCOPY --from=build /venv /venv\n"
+    )
+    assert [each.value for each in read(given(text)).indexes] == [CU128]
