@@ -92,9 +92,9 @@ class CombinedClaims:
         complete = self.fact(COMPLETE)
         named = [name for name in self._said if name.startswith(_PACKAGE)]
         for key, distributions in PACKAGES.items():
-            told = [d for d in distributions if _PACKAGE + d in named]
-            there = (d for d in told if not isinstance(self.fact(_PACKAGE + d), Absent))
-            found = next(there, told[0] if told else None)
+            of_key = [d for d in distributions if _PACKAGE + d in named]
+            there = (d for d in of_key if not isinstance(self.fact(_PACKAGE + d), Absent))
+            found = next(there, of_key[0] if of_key else None)
             if found is not None:
                 version = self.fact(_PACKAGE + found)
                 if isinstance(version, Absent):

@@ -180,7 +180,8 @@ def key_of(text: str) -> str:
     """Return a key in small letters, without marks and the word for version."""
     plain = _TRIM.sub("", text).strip(" -_*").lower()
     plain = _PREFIX.sub("", plain, count=1) if _PREFIX.match(plain) else plain
-    return _SUFFIX.sub("", plain).strip(" :_-")
+    # PyTorch version (GPU?)
+    return _SUFFIX.sub("", _SUFFIX.sub("", plain)).strip(" :_-")
 
 
 def said(name: str, text: str, line: int) -> Iterator[Claim]:

@@ -15,7 +15,7 @@ Python version: 3.11.9 | packaged by conda-forge | (main, Apr 19 2024, 18:36:13)
 Python platform: Linux-5.15.153.1-microsoft-standard-WSL2-x86_64-with-glibc2.35
 GPU models and configuration: GPU 0: NVIDIA GeForce RTX 4080 Laptop GPU, of a wide name
 Nvidia driver version: 552.22
-I have tried it with the release before, and also in a new environment, and it was the same there."""
+I have tried it with the release before, and also in another environment, where it was the same."""
 
 
 def texts(paste: str) -> list[str]:

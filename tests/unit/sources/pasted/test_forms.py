@@ -61,6 +61,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
      {"torch.version": "2.4.0", "vllm.version": "unknown"}),
     ("$ pip list | grep -iE 'package|torch'\nPackage  Version\ntorch  2.4.0\ntorchvision  0.19.0",
      {"torch.version": "2.4.0", "vllm.version": "unknown"}),
+    ("PyTorch version (GPU?): 2.1.2+cu118 (True)", {"torch.version": "2.1.2+cu118"}),
     # numbers of GPUs, and sizes in their names
     ("GPU 0,1: NVIDIA A100-SXM4-80GB", {"gpu[1].name": "NVIDIA A100-SXM4-80GB"}),
     ("GPU: NVIDIA L4\nNumber of GPUs: 3", {"gpu.count": 3, "gpu[2].name": "NVIDIA L4"}),
