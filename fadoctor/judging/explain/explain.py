@@ -80,7 +80,8 @@ if TYPE_CHECKING:
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
 _DULL = compiled(
-    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
+    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine|memory_bytes|direct_url)$"
+    r"|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
