@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fadoctor.judging.engine.case_examples import LogExample, log_examples, translated_examples
 from fadoctor.judging.engine.suite import RuleFile, cases_of, is_log, outcome_of
-from fadoctor.judging.explain.recognise.told_words import CAUSES
+from fadoctor.judging.explain.recognise.told_rows import CAUSES
 from fadoctor.model.finding import Outcome
 from fadoctor.report.page import Heading, Item, PageList, Spans, code, spans
 

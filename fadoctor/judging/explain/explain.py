@@ -42,7 +42,11 @@ from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
-from fadoctor.judging.explain.recognise.told_words import reports_nothing, told_cause
+from fadoctor.judging.explain.recognise.told_words import (
+    reports_nothing,
+    told_cause,
+    without_hearsay,
+)
 from fadoctor.judging.explain.topic import is_on_topic
 from fadoctor.judging.explain.vetoes.contradicted import without_contradicted
 from fadoctor.judging.explain.vetoes.done_already import without_done
@@ -76,7 +80,8 @@ if TYPE_CHECKING:
 NEXT = "The log does not show it, but fadoctor check finds in this environment, too:"
 
 _DULL = compiled(
-    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine)$|^packages\.|^host\.os$"
+    r"\.(?:distribution|count|visible_count|visible|vendor|abi_tag|machine|memory_bytes|direct_url)$"
+    r"|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
 
@@ -274,8 +279,9 @@ def _set_apart(
 ) -> tuple[Cause, ...]:
     """Return causes; two situations that are set against each other come before what they explain.
 
-    They explain guesses, and what names their rule among its roots.
+    They explain guesses, and what names their rule among its roots. What others say comes last.
     """
+    causes = without_hearsay(causes, reading.lines, reading.facts, knowledge)
     is_quiet = all(cause.severity is Severity.NOTE for cause in causes)
     if is_quiet or not all(_is_guess(cause) or cause.rule.explained_by for cause in causes):
         return causes

@@ -44,13 +44,14 @@ _WINDOWS = compiled(
     r"|\bin windows\b(?! of)|windows ?(?:\u7cfb\u7edf|\u73af\u5883|\u4e0b|\u4e0a|\u306e|\u7248)"
     r"|\b\w{2,40}\.exe\b|\u6574\u5408\u5305|\bWinError \d|\bMSVC\b"
     r"|(?i:\bcomfy(?:ui)? portable|\bportable comfy|embedded python:\W{1,4}true)"
-    r"|\bDLL [Ll]oad failed|\bwindows (?:machine|pc|laptop|computer|system|desktop|user)s?\b"
+    r"|\bWDDM\b|\bDLL [Ll]oad failed"
+    r"|\bwindows (?:machine|pc|laptop|computer|system|desktop|user)s?\b"
     r"|(?i:\bpowershell\b|\btask manager\b|\bembedded python\b)"
     r"|\bVisual Studio (?:20\d\d|[Bb]uild|[Ii]nstaller|[Ii]ntegration)"
 )
 _WINDOWS_MARKS = (".pyd", "win_amd64", "Windows", "[MSC v", ".bat", "python_embed", "windows",
                   ".exe", "\u6574\u5408\u5305", "WinError", "MSVC", "ortable", "mbedded",
-                  "DLL ", "window 1", "ershell", "erShell", "ask manager", "ask Manager",
+                  "DLL ", "WDDM", "window 1", "ershell", "erShell", "ask manager", "ask Manager",
                   "Visual", "win1", "win 1", "Win1", "Win 1")  # fmt: skip
 # WSL is Linux, and so is a shell whose prompt or temporary folder a text shows: of such a text only
 # paths and files are signs of Windows. ada@box:~/work$ pip install x | /tmp/pip-install-0a1b/

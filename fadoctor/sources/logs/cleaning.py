@@ -12,7 +12,7 @@ from fadoctor.syntax.credentials.hiding import hide_in_lines
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.sources.logs.sieve import Region
 
@@ -74,27 +74,42 @@ class Line(msgspec.Struct, frozen=True):
     text: str
     channel: str
     """The process that wrote it, as its prefix names it; empty without one."""
+    width: int = 0
+    """Columns that it took with its prefix."""
 
 
 def without_credentials(lines: Sequence[Line]) -> tuple[Line, ...]:
     """Return the lines of a log without credentials: nothing reads them before that."""
     hidden = hide_in_lines([line.text for line in lines])
     return tuple(
-        line if line.text == text else Line(line.number, text, line.channel)
+        line if line.text == text else Line(line.number, text, line.channel, line.width)
         for line, text in zip(lines, hidden, strict=True)
     )
 
 
 def clean_lines(region: Region) -> Iterator[Line]:
     """Yield the lines of a region; parts between carriage returns become lines of their own."""
-    for offset, raw in enumerate(region.data.split(b"\n")):
+    rows = region.data.split(b"\n")
+    for offset, raw in enumerate(_dedented(rows) if b"  ```" in region.data else rows):
         number = region.line + offset
         # What Windows ends a line with is no line of its own.
         for piece in raw.rstrip(b"\r").split(b"\r")[-PIECES_LIMIT:]:
             for text in _texts(piece):
                 stripped, channel = strip_prefixes(text)
                 if stripped or not text:
-                    yield Line(number, stripped, channel)
+                    yield Line(number, stripped, channel, len(text))
+
+
+def _dedented(rows: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines without what a fence in a list, and the lines inside, are indented by."""
+    inside = 0
+    for row in rows:
+        text = row.lstrip(b" ")
+        if text.startswith(b"```"):
+            inside = 0 if inside else len(row) - len(text)
+            yield text if inside else row
+        else:
+            yield row[min(inside, len(row) - len(text)) :]
 
 
 def _ends(piece: bytes) -> bytes:

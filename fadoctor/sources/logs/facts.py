@@ -19,6 +19,7 @@ from fadoctor.sources.logs.named_gpus import cards_first
 from fadoctor.sources.logs.named_systems import named_systems
 from fadoctor.sources.logs.package_folders import folder_claims
 from fadoctor.sources.logs.pasted_settings import settings_in
+from fadoctor.sources.logs.unwrapping import unwrapped
 from fadoctor.sources.logs.variables import variable_claims
 from fadoctor.sources.pasted import LINES
 from fadoctor.sources.pasted.claims import RUNTIME, Claim
@@ -75,8 +76,8 @@ def facts_of(lines: Sequence[Line], name: str, matrix: Matrix) -> LogFacts:
 
 
 def plain_lines(lines: Iterable[Line]) -> list[PlainLine]:
-    """Return lines without what trackers put around them, and without blank ones."""
-    found = (PlainLine(line.number, plain(line.text)) for line in lines)
+    """Return lines without what trackers put around them, put together, and without blank ones."""
+    found = (PlainLine(line.number, plain(line.text)) for line in unwrapped([*lines]))
     return [line for line in found if line.text.strip() and not is_fence(line.text)]
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from fadoctor.model.packages import PACKAGES
 from fadoctor.sources.logs.image_tags import PYTHON, tagged
 from fadoctor.sources.logs.moved import moved
+from fadoctor.sources.logs.named_files import file_claims, package_claim
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
-from fadoctor.sources.pasted.claims import RUNTIME, Claim, machine_facts
+from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import NAME, NUMBERED, VERSION, distribution_of, is_wished
 from fadoctor.sources.targets.gpu_name import gpus_by_key
 from fadoctor.syntax.patterns import compiled
@@ -41,7 +42,8 @@ _PACKAGE_WORDS = tuple(
 )
 _WORDS = (
     "python", "py3.", "driver", "nvcc", "toolkit", "驱动", "treiber", "ドライバ", "драйвер",
-    "cpython-3", ".cp3", "capability", "gpu", "tesla", "nvidia", "geforce", "quadro",
+    "cpython-3", ".cp3", "libcuda.so.", "nvidia-ml.so.", "capability", "gpu",
+    "tesla", "nvidia", "geforce", "quadro",
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
@@ -197,8 +199,10 @@ _PLAIN = (
 # The NVIDIA driver on your system is too old (found version 12040).
 _DRIVER_CUDA = compiled(r"\(found version (?P<major>\d{2})0(?P<minor>\d)0\)")
 # with CUDA capability sm_120 | [TRT-LLM] [I] Compute capability: (7, 5)
+# Highest Compute Capability: (8, 6)., as bitsandbytes says it
 _CAPABILITY = compiled(
-    r"(?:with CUDA capability sm_|\[TRT-LLM\] \[I\] Compute capability: \()"
+    r"(?:with CUDA capability sm_|\[TRT-LLM\] \[I\] Compute capability: \("
+    r"|\bHighest Compute Capability: \()"
     r"(?P<major>\d{1,2})(?:, )?(?P<minor>\d)\b"
 )
 
@@ -211,25 +215,6 @@ _COMPILED_WITH = compiled(
     r"|PyTorch \(%s\)\.[^\n]{1,70}', ?'[\d.]{3,6}', ?')(?P<found>\d{1,2}\.\d{1,2})(?![\d.]*\d)"
 )
 
-# flash_attn_2_cuda.cpython-312-aarch64-linux-gnu.so
-_SO = compiled(
-    r"\.cpython-3(?P<minor>\d{1,2})(?P<free>t?)-(?P<machine>x86_64|aarch64)-linux-gnu\.so"
-)
-# flash_attn_2_cuda.cp312-win_amd64.pyd
-_PYD = compiled(r"\.cp3(?P<minor>\d{1,2})(?P<free>t?)-win_amd64\.pyd")
-# /opt/venv/lib/python3.11/site-packages/
-_FOLDER = compiled(r"[\\/]python3\.(?P<minor>\d{1,2})(?P<free>t?)[\\/](?:site|dist)-packages")
-# File "C:\Users\me\AppData\Local\Programs\Python\Python310\lib\runpy.py", line 196: what runs
-# C:\Users\me\.pyenv\pyenv-win\versions\3.10.11\lib\site-packages\wheel\wheel.py:4
-_HOME = compiled(
-    r"[\\/](?:Python3|versions[\\/]{1,4}3\.)(?P<minor>\d{1,2})(?P<free>)(?:-32|\.\d{1,2})?"
-    r"[\\/]{1,4}(?:[Ll]ib|site-packages)[\\/]"
-    r"[^\"\n]{1,200}\.py(?:\"?, line |:)\d"
-)
-
-# python_embeded\Lib\site-packages\torch-2.8.0+cu129.dist-info
-_RECORD = compiled(rf"(?<![\w.-])(?P<name>{NAME})-{VERSION}\.dist-info\b", re.IGNORECASE)
-
 
 def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterator[Claim]:
     """Yield what single lines say is installed, is there, or ran."""
@@ -237,14 +222,14 @@ def mentions(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> Iterat
     for line in lines if len(lines) <= FEW else _worth_reading(lines, tables):
         if not NUMBERED.search(line.text):
             continue
-        yield from _of_files(line)
+        yield from file_claims(line)
         if exact := [*_you_have(line)] or [*_fixed_forms(line)]:
             yield from exact
         elif listed := [*_listed(line)]:
             yield from listed
         else:
             for name, version in moved(line.text):
-                yield _package(name, version, line)
+                yield package_claim(name, version, line)
             wished: dict[tuple[int, int], bool] = {}
             commands = [*_commands(line.text)]
             pinned = [each[:2] for each in commands if each[2]]
@@ -296,36 +281,18 @@ def _lines_with(word: str, text: str, form: re.Pattern[str] | None = None) -> It
         at = text.find(word, behind) if behind >= 0 else -1
 
 
-def _of_files(line: PastedLine) -> Iterator[Claim]:
-    """Yield what the name of a file says of Python, the machine, and what is installed."""
-    for record in islice(_RECORD.finditer(line.text), MOST) if ".dist-info" in line.text else ():
-        yield _package(record["name"], record["version"], line)
-    for form, system in ((_SO, "linux"), (_PYD, "windows"), (_FOLDER, ""), (_HOME, "")):
-        found = form.search(line.text)
-        if found is None:
-            continue
-        tag = f"cp3{found['minor']}"
-        yield Claim("python.tag", tag, line.number, TOOL)
-        yield Claim("python.version", f"3.{found['minor']}", line.number, TOOL)
-        yield Claim("python.abi_tag", tag + found["free"], line.number, TOOL)
-        if system:
-            machine = found["machine"] if system == "linux" else "amd64"
-            for name, value in machine_facts(system, machine).items():
-                yield Claim(name, value, line.number, TOOL)
-
-
 def _listed(line: PastedLine) -> Iterator[Claim]:
     """Yield what pip says that it installed, or that was there."""
     for word, form in ((_SUCCESS, _INSTALLED), (_SATISFIED, _THERE)):
         for found in islice(form.finditer(line.text), MOST) if word in line.text else ():
-            yield _package(found["name"], found["version"], line)
+            yield package_claim(found["name"], found["version"], line)
 
 
 def _you_have(line: PastedLine) -> Iterator[Claim]:
     is_told = any(word in line.text for word in ("(you have ", "required but found"))
     found = _YOU_HAVE.search(line.text) if is_told else None
     if found is not None and found["name"] == "PyTorch":
-        yield _package("torch", found["version"] or found["found"], line)
+        yield package_claim("torch", found["version"] or found["found"], line)
     elif found is not None:
         yield Claim("python.version", found["version"], line.number, TOOL)
 
@@ -378,14 +345,14 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
     if any(word in lowered for word in _PACKAGE_WORDS):
         for form in _PACKAGES:
             for found in islice(form.finditer(line.text), MOST):
-                yield _package(found["name"], found["version"], line), found.span()
+                yield package_claim(found["name"], found["version"], line), found.span()
     for found in islice(_CPU_BUILD.finditer(line.text), MOST) if "+cpu" in lowered else ():
-        yield _package("torch", found["version"], line), found.span()
+        yield package_claim("torch", found["version"], line), found.span()
     for each in tagged(line.text):
         if each.distribution == PYTHON:
             yield Claim("python.version", each.version, line.number, TOOL), each.span
         else:
-            yield _package(each.distribution, each.version, line), each.span
+            yield package_claim(each.distribution, each.version, line), each.span
     for name, form in _PLAIN:
         for found in islice(form.finditer(line.text), MOST):
             value = re.sub(r"[., ]{1,2}", ".", found["found"])
@@ -394,10 +361,3 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
             if name.startswith("gpu"):
                 vendor = "amd" if name.endswith(".gfx") else "nvidia"
                 yield Claim("gpu[0].vendor", vendor, line.number, TOOL), found.span()
-
-
-def _package(name: str, version: str, line: PastedLine) -> Claim:
-    """Return the claim of a version; of torch, its label is what torch says of itself."""
-    distribution = distribution_of(name)
-    labelled = distribution == "torch" and "+" in version
-    return Claim(RUNTIME if labelled else f"package:{distribution}", version, line.number, TOOL)

@@ -7,7 +7,7 @@ so that several reports can stand in one paste. What no line says stays Unknown.
 from __future__ import annotations
 
 READERS = {
-    "fadoctor.sources.pasted.torch_report": ("PyTorch version", "Is debug build"),
+    "fadoctor.sources.pasted.torch_report": ("PyTorch version", "Is debug build", "torch_version"),
     "fadoctor.sources.pasted.dashed_report": ("ersion", "GPU "),
     "fadoctor.sources.pasted.xformers_info": ("xFormers ",),
     "fadoctor.sources.pasted.deepspeed_report": (" .....",),
@@ -24,7 +24,10 @@ READERS = {
         "--query-gpu",
         "Cuda compilation tools",
     ),
-    "fadoctor.sources.pasted.rocm_tools": ("GPU[", "gfx", "MARKET_NAME"),
+    "fadoctor.sources.pasted.rocm_tools": ("GPU[", "gfx", "MARKET_NAME", "AMDSMI", "ROCk module"),
+    "fadoctor.sources.pasted.jetson_tools": ("jetson-stats", "jetson_release"),
+    "fadoctor.sources.pasted.ollama_log": ('"inference compute"',),
+    "fadoctor.sources.pasted.comfyui_report": ("VRAM",),
     "fadoctor.sources.pasted.package_lists": ("",),
 }
 """Each reader, and the marks without one of which a text holds nothing for it."""

@@ -90,7 +90,7 @@ def machine_facts(system: str, machine: str) -> dict[str, Value]:
 
 
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4
-_GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)")
+_GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)?")
 _OF_AMD = compiled(
     r"AMD\b|ATI\b|Radeon|Instinct|Ryzen|Strix|Vega\b|MI\d{2,3}[AX]?$|gfx\d|RX[ -]?[4-9]\d"
     r"|(?:PRO )?W[5-9]\d{3}\b|[5-9]\d{3} ?(?:XTX?|GRE)\b|(?:[678][0-9]0M|80[56]0S)\b|R9700"
@@ -101,17 +101,23 @@ _BOARD_OF_AMD = compiled(
 )
 """A card with its maker in front: Sapphire Nitro+ RX 7900 XTX, GIGABYTE AMD Radeon RX 6650 XT."""
 _OF_INTEL = compiled(r"Intel(?:\(R\))? (?:Arc|Data Center GPU)\b|Arc(?:\(TM\))? [AB]\d{2,3}\b")
+# NVIDIA GeForce ... | NVIDIA A100-SXM4- | NVIDIA GeForce RTX: a table, or a margin, has cut it
+_CUT = compiled(
+    r"(?:\.\.\.|\u2026|-|(?<!TITAN )\b(?:RTX|GTX)|\b(?:NVIDIA|GeForce|AMD|Radeon|Tesla))$"
+)
 _MEMORY = compiled(r" ?\((?:\d{1,4}(?:\.\d{1,3})? ?GB[^)]{0,60}|UUID:[^)]{1,80})\)")
 
 
-def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
+def gpu_claims(
+    index: int, name: str, line: int, tool: str, memory: int | None = None
+) -> list[Claim]:
     """Return what the name of a GPU says of it; a name that was cut says that there is one."""
     gfx = _GFX.search(name)
     plain = _MEMORY.sub("", _GFX.sub("", name)).strip()
     at = f"gpu[{index}]"
     said: dict[str, Value | None] = {}
-    if plain.endswith(("...", "\u2026")):
-        said[f"{at}.{CUT_NAME}"] = plain.rstrip(".\u2026 ")[:120]
+    if _CUT.search(plain):
+        said[f"{at}.{CUT_NAME}"] = plain.rstrip("-.\u2026 ")[:120]
     elif plain:
         said[f"{at}.name"] = plain[:120]
     is_intel = _OF_INTEL.match(plain)
@@ -119,4 +125,6 @@ def gpu_claims(index: int, name: str, line: int, tool: str) -> list[Claim]:
     said[f"{at}.vendor"] = "intel" if is_intel else "amd" if is_amd else "nvidia"
     if gfx:
         said[f"{at}.gfx"] = gfx[1]
+    if memory:
+        said[f"{at}.memory_bytes"] = memory
     return [Claim(key, value, line, tool) for key, value in said.items()]

@@ -11,7 +11,7 @@ _TAG = compiled(
     r"</?(?:details|summary|pre|code|p|br|div|b|i|sub|sup)(?: [^<>]{0,200})?/?>", re.IGNORECASE
 )
 # not ">>> torch.__version__", which is Python's prompt
-_QUOTE = compiled(r"\A(?!>>> (?:import|from|print|[a-z_]{2,40}[.(= ]))(?:> ?){1,6}(?=\S)")
+_QUOTE = compiled(r"\A\s{0,8}(?!>>> (?:import|from|print|[a-z_]{2,40}[.(= ]))(?:> ?){1,6}(?=\S)")
 _FENCE = compiled(r"(?:```|~~~)[\w+ -]{0,40}")
 
 
@@ -24,4 +24,4 @@ def plain(text: str) -> str:
     """Return a line without colours, HTML and quoting."""
     line = _ESCAPE.sub("", text) if "\x1b" in text else text
     line = _TAG.sub("", line).rstrip() if "<" in line else line.rstrip()
-    return _QUOTE.sub("", line, count=1) if line.startswith(">") else line
+    return _QUOTE.sub("", line, count=1) if line.lstrip()[:1] == ">" else line

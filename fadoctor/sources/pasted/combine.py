@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _PACKAGE = "package:"
 LISTS = frozenset({"a list of packages", "pip freeze", "pip show", "pipdeptree", UNMET})
 """Where the versions come from that installers print: with their labels, if they have any."""
+_MEMORY = ".memory_bytes"
+ROUNDED = 1.03
+"""Of one memory, the largest size that a tool prints to the least: 24576 MiB and 23.64 GiB are."""
 _GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
@@ -59,7 +62,9 @@ class CombinedClaims:
         claims = self._said.get(name, [])
         if not claims:
             return unknown(UNSAID, self._name)
-        claims = _spelt_out(claims)
+        claims = (
+            claims[:1] if name.endswith(_MEMORY) and _is_one_size(claims) else _spelt_out(claims)
+        )
         values = {repr(claim.value): claim for claim in claims}
         source = f"{self._name}:{claims[0].line}: {claims[0].tool}"
         if len(values) > 1:
@@ -87,9 +92,15 @@ class CombinedClaims:
         complete = self.fact(COMPLETE)
         named = [name for name in self._said if name.startswith(_PACKAGE)]
         for key, distributions in PACKAGES.items():
-            found = next((d for d in distributions if _PACKAGE + d in named), None)
+            of_key = [d for d in distributions if _PACKAGE + d in named]
+            there = (d for d in of_key if not isinstance(self.fact(_PACKAGE + d), Absent))
+            found = next(there, of_key[0] if of_key else None)
             if found is not None:
                 version = self.fact(_PACKAGE + found)
+                if isinstance(version, Absent):
+                    gone = Absent(f"{version.source}: it is not installed")
+                    self.facts |= {n: gone for n in self.facts if n.startswith(f"{key}.")}
+                    continue
                 self.facts[f"{key}.version"] = version
                 self.facts[f"{key}.distribution"] = known(found, version.source)
             elif isinstance(complete, Known):
@@ -146,6 +157,12 @@ def _spelt_out(claims: list[Claim]) -> list[Claim]:
     if all(is_short_for(str(claim.value), text) for claim in claims):
         return [longest]
     return claims
+
+
+def _is_one_size(claims: list[Claim]) -> bool:
+    """Return whether sizes differ by what a tool leaves out, or rounds away."""
+    sizes = [int(str(claim.value)) for claim in claims]
+    return max(sizes) <= min(sizes) * ROUNDED
 
 
 def is_short_for(short: str, long: str) -> bool:

@@ -17,7 +17,8 @@ from fadoctor.sources.pasted.claims import (
     gpu_claims,
     platform_claims,
 )
-from fadoctor.sources.pasted.names import GPU_NAME, PLAIN_VERSION, WISH, distribution_of
+from fadoctor.sources.pasted.names import GPU_NAME, PLAIN_VERSION, WISH, distribution_of, driver_of
+from fadoctor.sources.pasted.sizes import size_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 TOOL = "a line with a name and its value"
 
-_MARKERS = compiled(r"[\s>*•·●\u2502\u2503|]{0,12}(?:[-+] {1,4}|\d{1,2}[.)] |#{1,6} )?")
+_MARKERS = compiled(r"[\s>*•·●\u2502\u2503|]{0,12}(?:[-+] {1,4}|\d{1,2}[.)] |#{1,6} )?[*_`\"]{0,3}")
 # PyTorch version: 2.4.0 | **Torch** = 2.4 | torch -> 2.4 | torch version .... 2.4.0
 _PAIR = compiled(
     r"(?P<key>[A-Za-z\u0080-\uffff][\w\u0080-\uffff ,./()?\[\]`*'-]{0,60}?)[`*_ ]{0,8}"
@@ -51,10 +52,11 @@ _INTERFACES = {
 _DRIVERS = frozenset({
     "driver", "nvidia driver", "gpu driver", "cuda driver", "nvidia gpu driver", "graphics driver",
     "nvidia driver on your system", "驱动", "显卡驱动", "驱动程序", "nvidia 驱动", "nvidia驱动",
-    "ドライバ", "ドライバー", "드라이버",
+    "ドライバ", "ドライバー", "드라이버", "driverversion", "nvidia driver on system",
 })  # fmt: skip
 _GPUS = frozenset({
-    "gpu", "gpus", "gpu model", "gpu type", "gpu name", "gpu models", "gpu info", "gpu device",
+    "name", "gpu", "gpus", "gpu model", "gpu type", "gpu name", "gpu models", "gpu info",
+    "gpu device",
     "graphics card", "video card", "device name", "cuda device", "cuda device name", "accelerator",
     "cuda gpu", "nvidia gpu", "card", "device", "hardware", "gpu hardware", "gpu 0", "device 0",
     "显卡", "显卡型号", "gpu型号", "gpu 型号", "顯卡", "グラフィックボード", "그래픽카드",
@@ -65,8 +67,14 @@ _NUMBERED_GPU = compiled(
 )
 _CAPABILITIES = frozenset({
     "compute capability", "cuda capability", "gpu compute capability", "cuda compute capability",
-    "device capability", "compute_capability", "sm", "cc", "算力", "计算能力",
+    "device capability", "sm", "cc", "算力", "计算能力", "highest compute capability",
+    "max compute capability",
 })  # fmt: skip
+_COUNTS = frozenset({
+    "gpu number", "gpu count", "gpus count", "number of gpus", "num gpus", "gpu数量", "显卡数量",
+})  # fmt: skip
+_NUMBER = "gpu.number"
+"""What says how many of the one GPU there are that another line names."""
 _NUMBERED_CAPABILITY = compiled(r"gpu (?P<indexes>\d{1,2}(?:, ?\d{1,2}){0,15}) compute capability")
 _TORCH_CUDA = frozenset({
     "torch.version.cuda", "torch cuda", "pytorch cuda", "cuda used to build pytorch",
@@ -83,13 +91,18 @@ _PLATFORMS = frozenset({
 })  # fmt: skip
 _PYTHONS = frozenset({"python", "python3", "python interpreter", "py", "python_version"})
 
+_MISSING = frozenset({
+    "not installed", "not installed (na)", "not found", "module not found", "not available",
+    "package not installed", "未安装", "没有安装", "没装",
+})  # fmt: skip
+"""What tools, and who fills in a form, write of a package that is not there."""
+
 _SYSTEMS = (
     (compiled(r"(?i)windows|\bwin ?(?:10|11)\b|\bwin32\b|\bwin64\b"), "windows"),
     (compiled(r"(?i)wsl"), "linux"),
     (compiled(r"(?i)ubuntu|debian|centos|rhel|red hat|fedora|rocky|\barch\b|linux"), "linux"),
     (compiled(r"(?i)mac ?os|darwin|os x"), "macos"),
 )
-_DRIVER = compiled(r"(?P<version>\d{3}\.\d{2,3}(?:\.\d{2,3})?)")
 _SHORT = compiled(r"(?P<version>\d{2}\.\d{1,2})(?:\.\d{1,4})?")
 _CAPABILITY = compiled(r"\(?(?:sm_?)?(?P<major>\d{1,2}?)(?:[., ]{1,2})?(?P<minor>\d)[af]?\)?")
 _PYTHON = compiled(r"v?(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])")
@@ -99,7 +112,8 @@ _TRUE, _FALSE = frozenset({"true", "yes", "available", "是"}), frozenset({"fals
 _DEVICE = compiled(
     r"(?:cuda:\d{1,2} )?(?:(?P<times>\d{1,2}) ?[x\u00d7*] ?)?(?P<name>[A-Za-z][\w ./+()-]{1,70}?)"
     r"(?:(?: ?[x\u00d7*] ?|, ?count:? ?)(?P<after>\d{1,2}))?"
-    r"(?: : \w{1,30}|,? ?\(?\d{1,6} ?(?:MiB|GiB|MB|GB|G)(?: VRAM)?\)?|, .{0,80})?"
+    r"(?: : \w{1,30}|(?:, ?| \(?)(?P<memory>\d{1,6} ?(?:MiB|GiB|MB|GB|G))(?: VRAM)?\)?"
+    r"|, .{0,80})?"
 )
 _MAKER = compiled(r"(?:NVIDIA|AMD) [A-Z]")
 # GTX 1080 Ti (Pascal, compute capability 6.1), but not: Radeon 8060S (gfx1151)
@@ -115,6 +129,19 @@ _RULE = compiled(r"[\s|:+=-]{3,200}")
 
 def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what pairs of a known name and a value say."""
+    claims = [*_pairs(lines)]
+    number = next((claim for claim in claims if claim.name == _NUMBER), None)
+    yield from (claim for claim in claims if claim.name != _NUMBER)
+    if number is None or any(claim.name.startswith("gpu[1]") for claim in claims):
+        return
+    first = [claim for claim in claims if claim.name.startswith("gpu[0].")]
+    for index in range(1, min(int(str(number.value)), SUBJECT_LIMIT)):
+        for claim in first:
+            name = claim.name.replace("[0]", f"[{index}]")
+            yield Claim(name, claim.value, claim.line, claim.tool)
+
+
+def _pairs(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     heading, columns = "", list[str]()
     for line in lines:
         text = line.text.strip()
@@ -153,22 +180,36 @@ def key_of(text: str) -> str:
     """Return a key in small letters, without marks and the word for version."""
     plain = _TRIM.sub("", text).strip(" -_*").lower()
     plain = _PREFIX.sub("", plain, count=1) if _PREFIX.match(plain) else plain
-    return _SUFFIX.sub("", plain).strip(" :_-")
+    # PyTorch version (GPU?)
+    return _SUFFIX.sub("", _SUFFIX.sub("", plain)).strip(" :_-")
 
 
 def said(name: str, text: str, line: int) -> Iterator[Claim]:
     """Yield what a value says of what a key names; nothing where either is not known."""
     key, value = key_of(name), _TRIM.sub("", text).strip(" *_.,;|")
+    distribution = distribution_of(key) or _INTERFACES.get(key, "")
+    if distribution and value.lower() in _MISSING:
+        yield Claim(f"package:{distribution}", None, line, TOOL)
+        return
     if not value or value in NOT_SAID or WISH.search(value):
         return
-    if distribution := distribution_of(key) or _INTERFACES.get(key, ""):
+    if distribution:
         yield from _package(distribution, value, line)
-    elif key in _PYTHONS:
+    else:
+        yield from _of_machine(key if "." in key else key.replace("_", " "), value, line)
+
+
+def _of_machine(key: str, value: str, line: int) -> Iterator[Claim]:
+    """Yield what a value says of the interpreter, the driver, the system or a GPU."""
+    if key in _PYTHONS:
         yield from _one("python.version", _PYTHON.match(value), line)
     elif key in _DRIVERS:
-        yield from _one("driver.version", _DRIVER.match(value), line)
+        if version := driver_of(value):
+            yield Claim("driver.version", version, line, TOOL)
     elif key in _TORCH_CUDA:
         yield from _torch_cuda(value, line)
+    elif key in _COUNTS and value.isdecimal() and int(value) <= SUBJECT_LIMIT:
+        yield Claim(_NUMBER, int(value), line, TOOL)
     elif key in _AVAILABLE:
         yield from _available(value, line)
     elif key in _PLATFORMS:
@@ -193,9 +234,12 @@ def _of_gpu(key: str, value: str, line: int) -> Iterator[Claim]:
     device = _DEVICE.fullmatch(value) if several or key in _GPUS else None
     if device is None or not (GPU_NAME.search(value) or _MAKER.match(value)):
         return
+    if key == "name" and not (value.startswith("cuda:") or _MAKER.match(value)):
+        return
     many = int(device["times"] or device["after"] or 1)
+    memory = size_of(device["memory"]) if (device["memory"] or "").endswith("MiB") else None
     for index in _indexes(several["indexes"]) if several else range(min(many, SUBJECT_LIMIT)):
-        yield from gpu_claims(index, device["name"], line, TOOL)
+        yield from gpu_claims(index, device["name"], line, TOOL, memory)
         if told and (found := _REMARKED.search(told)):
             capability = ".".join(part for part in found.groups() if part)
             yield Claim(f"gpu[{index}].compute_capability", capability, line, TOOL)

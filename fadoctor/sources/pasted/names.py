@@ -152,6 +152,27 @@ RYZEN = compiled(
 """A processor of a laptop or a small computer: Ryzen 7 7840HS, Ryzen AI 9 HX 370."""
 
 
+# 550.54.15 | 32.0.15.6094, as Windows counts the driver 560.94
+_DRIVER = compiled(r"(?P<version>\d{3}\.\d{2,3}(?:\.\d{2,3})?)(?![\w.])")
+WINDOWS_DRIVER = compiled(
+    r"(?<![\w.])[23]\d\.\d{1,2}\.1(?P<first>[3-6])\.(?P<major>\d{2})(?P<minor>\d{2})(?![\w.]\d)"
+)
+"""NVIDIA's driver in the words of Windows: its last five digits are the number that people know."""
+
+
+def driver_of(text: str) -> str:
+    """Return the driver of NVIDIA that a value begins with; "" for none."""
+    if found := WINDOWS_DRIVER.match(text):
+        return windows_driver(found)
+    plain = _DRIVER.match(text)
+    return plain["version"] if plain else ""
+
+
+def windows_driver(found: re.Match[str]) -> str:
+    """Return a driver as NVIDIA counts it: 560.94 for 32.0.15.6094."""
+    return f"{found['first']}{found['major']}.{found['minor']}"
+
+
 def distribution_of(name: str) -> str:
     """Return the distribution that a name means, "" for none."""
     return DISTRIBUTIONS.get(re.sub(r"[-_. ]{1,4}", "-", name.strip().lower()), "")

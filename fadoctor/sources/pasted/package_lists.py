@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.pasted.claims import COMPLETE, INSTALLER, OF_CONDA, Claim, PastedLine
+from fadoctor.model.packages import FLASH_ATTN, PACKAGES
+from fadoctor.sources.pasted.claims import (
+    COMPLETE,
+    INSTALLER,
+    OF_CONDA,
+    Claim,
+    PastedLine,
+    machine_facts,
+)
 from fadoctor.sources.pasted.names import distribution_of
 from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
 from fadoctor.sources.pasted.requirement_lines import requirement_lines
+from fadoctor.sources.probes.metadata import normalise_name
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from fadoctor.model.fact import Value
 
 TOOL = "a list of packages"
 
@@ -27,6 +38,11 @@ _FROZEN = compiled(r"(?P<name>[A-Za-z0-9][\w.-]{0,100})===?(?P<version>\d[\w.+!-
 _AT = compiled(
     r"(?P<name>[A-Za-z0-9][\w.-]{0,100}) @ \S{0,1000}?/[A-Za-z0-9_.]{1,100}"
     r"-(?P<version>\d[\w.!]{0,40}(?:(?:\+|%2B)[\w.]{1,60})?)-\w{2,20}-\S{1,200}"
+)
+# -cp311-cp311-linux_x86_64.whl, but not: -cp39-abi3-manylinux1_x86_64.whl, which fits others, too
+_FITS = compiled(
+    r"-cp3(?P<minor>\d{1,2})-cp3(?P=minor)(?P<free>t?)-(?:(?P<windows>win_amd64)"
+    r"|(?:[\w.]{0,60}?linux[\w.]{0,30}?_)(?P<machine>x86_64|aarch64)|[\w.]{3,80})\.whl\b"
 )
 # # packages in environment at /opt/conda/envs/train:
 _CONDA = compiled(r"# packages in environment at \S[^\n]{0,300}:")
@@ -49,13 +65,22 @@ _TREE = compiled(
 )
 # torch   2.6.0, torch (!) 2.6.0 and what it is for, as poetry has it
 _LOOSE = compiled(
-    r"[\s*|\u2502-]{0,8}(?P<name>[A-Za-z][\w.-]{1,100})(?: \(!\))?"
+    r"[\s*|\u2502-]{0,8}(?P<name>[A-Za-z][\w.-]{1,100})(?P<gone>\s{1,60}\(!\))?"
     r"(?:\s{1,120}|\s{0,8}[|\u2502]\s{0,40})"
     r"v?(?P<version>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+!-]{0,60})(?P<rest>(?:\s{1,60}|\s{0,8}[|\u2502])"
     r"[^\n]{0,300})?"
 )
 # py310h5f9d8c6_0, ha16c6d3_5, pypi_0, py3.10_cuda12.1_cudnn8.9.2_0
 _BUILD = compiled(r"[\w.]{0,100}_\d{1,3}|py\w{3,60}")
+# # Name                    Version                   Build  Channel
+_CONDA_COLUMNS = compiled(r"# Name\s{1,60}Version\s{1,60}Build[^\n]{0,80}")
+# $ pip list | grep torch | conda list torch | mamba list -n train "cuda"
+_CHOSEN = compiled(
+    r"\blist\b[^|\n]{0,80}\|\s{0,4}\S|\b(?:conda|mamba) list(?: -\w \S{1,60}){0,3} [\"'^]?[a-z]"
+)
+ABOVE, HEAD = 3, 4
+"""Lines above a list in which its command stands, and those of its head."""
+
 FEWEST = 2
 """Rows on end of names and versions that make a list without a head."""
 
@@ -78,7 +103,7 @@ _CUT = compiled(
 def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield every package that is listed, and whether a list names all there are."""
     lines = tuple(lines)
-    claims = list(_tables(lines))
+    claims = [*_tables(lines)]
     yield from claims
     yield from _without_head(lines, {claim.line for claim in claims})
     shown = ""
@@ -93,6 +118,8 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
         elif found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
             version = found["version"].replace("%2B", "+")
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
+            if " @ " in text:
+                yield from _of_wheel(normalise_name(found["name"]), text, line.number)
         elif folded := _FOLDED.match(text):
             yield Claim(f"package:{folded['name']}", folded["version"], line.number, "pip show")
         elif name := _NAME.fullmatch(text) or _GREPPED.search(text):
@@ -100,6 +127,22 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
         elif shown and (version_line := _SHOWN.fullmatch(text)):
             yield Claim(f"package:{shown}", version_line["version"], line.number, "pip show")
             shown = ""
+
+
+def _of_wheel(name: str, text: str, line: int) -> Iterator[Claim]:
+    """Yield what the file that a package was installed from says of Python, as it fits there."""
+    said: dict[str, Value] = {}
+    if fit := _FITS.search(text):
+        tag = f"cp3{fit['minor']}"
+        said = {"python.tag": tag, "python.version": f"3.{fit['minor']}"}
+        said["python.abi_tag"] = tag + fit["free"]
+        if fit["windows"]:
+            said |= machine_facts("windows", "amd64")
+        elif fit["machine"]:
+            said |= machine_facts("linux", fit["machine"])
+    if name in PACKAGES[FLASH_ATTN]:
+        said["flash_attn.direct_url"] = text.partition(" @ ")[2].partition("#")[0].strip()
+    yield from (Claim(fact, value, line, "pip freeze") for fact, value in said.items())
 
 
 def _there(text: str, line: int) -> Iterator[Claim]:
@@ -113,16 +156,19 @@ def _there(text: str, line: int) -> Iterator[Claim]:
 def _without_head(lines: tuple[PastedLine, ...], told: set[int]) -> Iterator[Claim]:
     """Yield the rows of lists that have no head: a part of them, as grep leaves it."""
     run: list[Claim] = []
+    marked: list[int] = []
     for line in lines:
         row = None if line.number in told else _LOOSE.fullmatch(line.text.rstrip())
+        if row is not None and row["gone"]:
+            marked.append(line.number)
         if row is not None and _is_row(row):
             run += _named_row(row, line.number)
             continue
         if _RULE.fullmatch(line.text.strip()):
             continue
-        yield from _listed(run)
-        run = []
-    yield from _listed(run)
+        yield from _listed(run, marked)
+        run, marked = [], []
+    yield from _listed(run, marked)
 
 
 def _is_row(row: re.Match[str]) -> bool:
@@ -141,12 +187,21 @@ def _named_row(row: re.Match[str], line: int) -> list[Claim]:
     return [Claim(f"package:{name}", row["version"], line, TOOL)]
 
 
-def _listed(run: list[Claim]) -> list[Claim]:
-    """Return the claims of rows on end, if they are a list: one of them is of the stack."""
+def _listed(run: list[Claim], marked: list[int]) -> list[Claim]:
+    """Return the claims of rows on end, if they are a list: one of them is of the stack.
+
+    `marked`: the rows that poetry marks as locked, but not installed. Where all are, another
+    environment was asked than the one that runs.
+    """
     rows = {claim.line for claim in run}
     names = {claim.name.partition(":")[2] for claim in run}
     of_stack = any(distribution_of(name) for name in names)
-    return run if len(rows) >= FEWEST and of_stack else []
+    if len(rows) < FEWEST or not of_stack:
+        return []
+    gone = set(marked) if rows - set(marked) else set[int]()
+    return [
+        Claim(each.name, None, each.line, each.tool) if each.line in gone else each for each in run
+    ]
 
 
 def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> list[Claim]:
@@ -183,8 +238,9 @@ def _tables(lines: tuple[PastedLine, ...]) -> Iterator[Claim]:
         if not (is_conda or _HEADER.fullmatch(head)):
             index += 1
             continue
+        whole = _is_headed(lines[max(0, index - ABOVE) : index + HEAD], is_conda=is_conda)
         index += 1
-        rows, whole = 0, True
+        rows = 0
         while index < len(lines):
             text = lines[index].text.strip()
             if _CUT.fullmatch(text):
@@ -198,6 +254,13 @@ def _tables(lines: tuple[PastedLine, ...]) -> Iterator[Claim]:
             index += 1
         if rows and whole:
             yield Claim(COMPLETE, True, lines[index - 1].number, TOOL)
+
+
+def _is_headed(around: tuple[PastedLine, ...], *, is_conda: bool) -> bool:
+    """Return whether a list has its whole head, which grep leaves out, and no command cuts it."""
+    texts = [line.text.strip() for line in around]
+    rule = _CONDA_COLUMNS if is_conda else _RULE
+    return any(map(rule.fullmatch, texts)) and not any(map(_CHOSEN.search, texts))
 
 
 def _row(text: str, line: int, *, is_conda: bool) -> list[Claim] | None:

@@ -39,7 +39,10 @@ def torch_facts(
         found["torch.build"] = _build(listed, runtime, cuda, fact)
     version = facts.get("flash_attn.version", silent)
     if isinstance(version, Known):
-        found |= wheel_facts(version, silent, {"flash_attn.direct_url": silent})
+        known = facts.get("flash_attn.direct_url", silent)
+        # Absent is what a record says that was read: a text holds none.
+        recorded = {"flash_attn.direct_url": known, "flash_attn.wheel.tags": silent}
+        found |= wheel_facts(version, silent, recorded)
     return found
 
 

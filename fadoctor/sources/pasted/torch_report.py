@@ -30,7 +30,15 @@ _PAIR = compiled(r"\s{0,8}(?P<key>[A-Za-z][\w /()-]{1,60}?)\s{0,30}: ?(?P<value>
 _VERSION = compiled(r"v?(?P<found>\d{1,5}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})")
 _SHORT = compiled(r"(?P<found>\d{1,3}\.\d{1,3})(?:\.\d{1,4})?")
 # (Ubuntu 11.4.0-1ubuntu1~22.04) 11.4.0
-_LAST = compiled(r"(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})")
+# (GCC) 8.5.0 20210514 (Red Hat 8.5.0-3) | gcc (GCC) 11.3.0, as vLLM's report has it, too
+_LAST = compiled(
+    r"(?:gcc )?(?:\([^)]{0,120}\) ?)?(?P<found>\d{1,3}(?:\.\d{1,3}){1,2})"
+    r"(?: \d{8})?(?: \([^)]{0,80}\))?"
+)
+# Ubuntu 22.04.5 LTS (x86_64), Red Hat Enterprise Linux release 8.3 (Ootpa) (x86_64)
+_SYSTEM = compiled(
+    r"(?P<found>(?!Microsoft|Windows|macOS|Mac )[A-Z][^\n]{2,100}?) \((?:x86_64|aarch64)\)"
+)
 # 3.11.7 (main, May  9 2026, 07:35:25) [GCC 12.2.0] (64-bit runtime)
 _PYTHON = compiled(r"(?P<found>(\d{1,2})\.(\d{1,3})\.\d{1,3})[^(]{0,60}\(")
 _LIBC = compiled(r"glibc-(?P<found>\d{1,2}\.\d{1,3})")
@@ -49,6 +57,28 @@ _VARIABLE = compiled(r"(?P<key>[A-Z][A-Z0-9_]{3,60})=(?P<value>.{0,500})")
 # heading, System Info, and "PyTorch version              : 2.9.0+cu128"
 _BEGINS = compiled(r"\s{0,12}(?:(?:PyTorch version|Is debug build)\s{0,30}:|System Info\s{0,4}$)")
 
+#         "nvidia_driver_version": "552.44", of what A1111 makes of the same report
+_FIELD = compiled(
+    r"\s{0,24}\"(?P<key>[a-z_]{5,40})\": \"(?P<value>[^\"\n]{1,400})\",?"
+    r"|\s{0,24}\"(?P<package>[A-Za-z0-9][\w.-]{0,100})==(?P<version>\d[\w.+!-]{0,80})\",?"
+)
+#         "pip_packages": [
+_LIST = compiled(r"\s{0,24}\"(?:pip_p|P)ackages\": \[")
+_FIELDS = {
+    "torch_version": "PyTorch version",
+    "cuda_compiled_version": "CUDA used to build PyTorch",
+    "hip_compiled_version": "ROCM used to build PyTorch",
+    "gcc_version": "GCC version",
+    "libc_version": "Libc version",
+    "os": "OS",
+    "python_version": "Python version",
+    "python_platform": "Python platform",
+    "is_cuda_available": "Is CUDA available",
+    "cuda_runtime_version": "CUDA runtime version",
+    "nvidia_driver_version": "Nvidia driver version",
+}
+"""Names of torch's `SystemEnv` -> the words that its report has for them."""
+
 _NONE = "No CUDA"
 """What the tool writes only where torch sees no GPU, and nvidia-smi names no GPU and no driver."""
 
@@ -63,6 +93,7 @@ _ONE = {
     "CUDA runtime version": ("toolkit.nvcc.version", _SHORT),
     "GCC version": ("toolkit.gcc.version", _LAST),
     "Libc version": ("host.glibc", _LIBC),
+    "OS": ("host.distribution", _SYSTEM),
     "Nvidia driver version": ("driver.version", _VERSION),
     "vLLM Version": ("package:vllm", _VERSION),
 }
@@ -70,8 +101,12 @@ _ONE = {
 
 def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield what these reports say; other lines of the same shape say nothing."""
-    inside, catalogue = False, build_catalogue()
+    inside, catalogue, in_list = False, build_catalogue(), False
     for line in lines:
+        in_list = '"' in line.text and (in_list or _LIST.match(line.text) is not None)
+        if '"' in line.text and (field := _FIELD.fullmatch(line.text)):
+            yield from _field(field, line) if in_list or field["key"] else ()
+            continue
         inside = inside or _BEGINS.match(line.text) is not None
         if not inside:
             continue
@@ -84,6 +119,19 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
                 yield Claim(f"env.{variable['key']}", variable["value"], line.number, TOOL)
         elif pair := _PAIR.fullmatch(line.text):
             yield from _pair(pair["key"].strip(), pair["value"].strip(), line.number)
+
+
+def _field(found: re.Match[str], line: PastedLine) -> Iterator[Claim]:
+    """Yield what a field of the report says where a program has written it as JSON."""
+    if found["package"]:
+        yield Claim(f"package:{found['package']}", found["version"], line.number, TOOL)
+    elif found["key"] in _FIELDS:
+        yield from _pair(_FIELDS[found["key"]], found["value"], line.number)
+    elif found["key"] == "nvidia_gpu_models":
+        for number, model in enumerate(found["value"].split("\\n")):
+            gpu = _GPU.fullmatch(model)
+            name = gpu["name"] if gpu else model
+            yield from gpu_claims(int(gpu["index"]) if gpu else number, name, line.number, TOOL)
 
 
 def _package(found: re.Match[str], line: PastedLine) -> Iterator[Claim]:

@@ -17,7 +17,7 @@ import msgspec
 
 from fadoctor.judging.engine.suite import cases_of, is_log, outcome_of
 from fadoctor.judging.explain.recognise.ideas import WORDS
-from fadoctor.judging.explain.recognise.told_words import CAUSES
+from fadoctor.judging.explain.recognise.told_rows import CAUSES
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.finding import Outcome
 from fadoctor.syntax.patterns import compiled

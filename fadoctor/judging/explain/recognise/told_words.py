@@ -6,19 +6,23 @@ It is asked last, of short texts in which nothing else is found.
 from __future__ import annotations
 
 from functools import lru_cache
-from sys import intern
+from itertools import product
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from fadoctor.judging.explain.named_packages import packages_at_work
-from fadoctor.judging.explain.recognise.contexts import names_one, told_apart
+from fadoctor.judging.explain.recognise.contexts import names_one
 from fadoctor.judging.explain.recognise.contrasts import worse_line
-from fadoctor.judging.explain.recognise.ideas import BETWEEN, as_words, ideas_of, plain
+from fadoctor.judging.explain.recognise.ideas import BETWEEN, ideas_of, plain
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.program_reach import gpus_told, reach_of
+from fadoctor.judging.explain.recognise.told_rows import (
+    COMPLAINT,
+    FAILURE,
+    GPU_FAILURE,
+    ToldRow,
+    told_rows,
+)
 from fadoctor.judging.explain.vetoes.solved_errors import is_over, words_anew
-from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
@@ -28,30 +32,23 @@ from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.judging.explain.causes import Cause
-    from fadoctor.knowledge.matrix.query import Row
+    from fadoctor.judging.explain.recognise.ideas import Ideas
     from fadoctor.model.fact import Fact
     from fadoctor.model.rule import Knowledge, Rule
     from fadoctor.sources.logs.cleaning import Line
     from fadoctor.sources.logs.facts import LogFacts
 
-CAUSES = "told-causes"
 _CHANGE = "change-form"
 _QUIET = (_CHANGE, "reports-no-trouble")
 
 _LINUX = "linux-told|wsl-word|docker"
 """Ideas of which one is told where a program runs on Linux."""
 
-FAILURE = "failure-told"
-"""The idea without which a row that `asks` is a question, and no failure."""
-
-GPU_FAILURE = f"{FAILURE}|gpu-trouble-told|gpu-unused-told|processor-alone-told"
-"""The same of a row about a GPU out of reach."""
-
-COMPLAINT = f"{GPU_FAILURE}|trouble-in-words"
-"""What is told in a sentence that names its trouble, and not what it is about."""
+HEARSAY = "hearsay-told"
+"""The idea of what others say: it counts where a person tells of nothing seen."""
 
 BEFOREHAND, SEEN = "asked-beforehand", "seen-oneself"
 """Ideas of a question or a wish before anything ran, and of what a person did and saw."""
@@ -103,33 +100,6 @@ _MISSING = {"present": False}
 _OURS = compiled(r"(?i)torch|transformers|xformers|vllm|sglang|diffusers|comfy|unsloth")
 
 
-class _Row(msgspec.Struct, frozen=True):
-    says: tuple[str, ...]
-    beside: tuple[str, ...]
-    unless: tuple[str, ...]
-    least: str
-    below: str
-    rule: str
-    message: str
-    others: bool
-    """Whether it is about a program with a CUDA of its own."""
-
-    asks: bool
-    """Whether a question tells it: only a note then, unless a failure is told beside it."""
-
-    weighs: str
-    """How severe it is where it is less than its rule: what is told makes it likely, not sure."""
-
-    reach: str
-    """The program whose builds run on none of the GPUs that the text names."""
-
-    partly: bool
-    """Whether they run on some of these GPUs, and not on the others."""
-
-    apart: tuple[str, ...] = ()
-    """All ideas of a row whose trouble is told in another sentence than what it is about."""
-
-
 class _Text:
     """A text as sentences in small letters, and which ideas stand in them.
 
@@ -143,9 +113,10 @@ class _Text:
         lines: tuple[Line, ...],
         knowledge: Knowledge,
         reported: frozenset[int],
+        without: str = OTHERWISE,
     ) -> None:
         kept = tuple(line for line in lines if not _UNTICKED.match(line.text))
-        self._lines, self._reported = kept, reported
+        self._lines, self._reported, self._without = kept, reported, without
         self._ideas = ideas_of(knowledge)
         whole = "\n".join(line.text[: 4 * SENTENCE_LIMIT] for line in kept)
         # If it is not supported yet, is there another way? Nothing fails there.
@@ -196,7 +167,7 @@ class _Text:
         if others not in self._sentences:
             found = _sentences(self._lines, self._reported, others=others)
             read = ((line, self._supposed.sub(" ", plain(text))) for line, text in found)
-            self._sentences[others] = tuple(e for e in read if not stands(OTHERWISE, e[1]))
+            self._sentences[others] = tuple(e for e in read if not stands(self._without, e[1]))
         if (idea, others) not in self._places:
             numbered = enumerate(self._sentences[others])
             places = (at for at, (_, text) in numbered if stands(idea, text))
@@ -226,18 +197,21 @@ def told_cause(
     at_work = frozenset(name for line in lines for name in packages_at_work(line.text))
     rules = rules_by_id(knowledge)
     capabilities = _capabilities(facts.environment.facts)
-    for row in kept_with(knowledge, "told rows", _rows):
+    for read, row in product(
+        _readings(text, lines, facts, knowledge), kept_with(knowledge, "told rows", told_rows)
+    ):
         if row.rule not in rules or not _fits(row, capabilities):
             continue
-        if row.apart and (beside_notes or beside_guesses):
+        is_beside = beside_notes or beside_guesses
+        if (row.apart and is_beside) or (beside_notes and not row.reach):
             continue
-        if (beside_notes and not row.reach) or (is_of_others and not row.others):
+        if is_of_others and not row.others:
             continue
         if beside_guesses and not any(BETWEEN in each for each in row.says):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
-        line = _line_told(row, text, lines, facts, knowledge)
+        line = _line_told(row, read, lines, facts, knowledge)
         fails = text.holds(GPU_FAILURE if row.reach else FAILURE)
         is_question = row.asks and (not fails or text.holds(WISHED))
         if line is not None and not (is_question and (beside_notes or row.apart)):
@@ -248,8 +222,38 @@ def told_cause(
     return None
 
 
+def _readings(
+    text: _Text, lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge
+) -> list[_Text]:
+    """Return a text without what others say, and as it is: what was seen oneself counts first."""
+    if not text.holds(HEARSAY):
+        return [text]
+    return [_Text(lines, knowledge, facts.reported, f"{OTHERWISE}|{HEARSAY}"), text]
+
+
+def without_hearsay(
+    shown: tuple[Cause, ...],
+    lines: tuple[Line, ...],
+    facts: Callable[[], LogFacts],
+    knowledge: Knowledge,
+) -> tuple[Cause, ...]:
+    """Return causes; in place of what others say, and nothing raised, what the person saw."""
+    if not shown or len(lines) > LINES_LIMIT or any(exceptions(lines)):
+        return shown
+    ideas = ideas_of(knowledge)
+    if not all(_is_hearsay(line, ideas) for cause in shown for line in cause.lines):
+        return shown
+    told = told_cause(lines, facts(), knowledge)
+    is_seen = told is not None and not any(_is_hearsay(line, ideas) for line in told.lines)
+    return (told,) if told is not None and is_seen else shown
+
+
+def _is_hearsay(line: Line, ideas: Ideas) -> bool:
+    return ideas.stands(HEARSAY, plain(line.text))
+
+
 def _line_told(
-    row: _Row, text: _Text, lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge
+    row: ToldRow, text: _Text, lines: tuple[Line, ...], facts: LogFacts, knowledge: Knowledge
 ) -> Line | None:
     """Return the line in which a row is told; None where it is not."""
     line = text.sentence_with(row.says, others=row.others)
@@ -338,7 +342,7 @@ def _capabilities(facts: Mapping[str, Fact]) -> tuple[str, ...]:
     )
 
 
-def _fits(row: _Row, named: tuple[str, ...]) -> bool:
+def _fits(row: ToldRow, named: tuple[str, ...]) -> bool:
     """Return whether no GPU that the text names contradicts a row."""
     if row.least and any(is_older(each, row.least) for each in named):
         return False
@@ -346,7 +350,7 @@ def _fits(row: _Row, named: tuple[str, ...]) -> bool:
 
 
 def _is_out_of_reach(
-    row: _Row, lines: tuple[Line, ...], facts: LogFacts, text: _Text, knowledge: Knowledge
+    row: ToldRow, lines: tuple[Line, ...], facts: LogFacts, text: _Text, knowledge: Knowledge
 ) -> bool:
     """Return whether the builds of a row's program run on no GPU that the text names."""
     reach, named = reach_of(row.reach, knowledge), facts.environment.facts
@@ -369,31 +373,3 @@ def _is_there(rule: Rule, facts: Mapping[str, Fact], at_work: frozenset[str]) ->
     key = rule.subject.replace("-", "_")
     is_missing = (rule.when or {}).get(f"{key}.version") == _MISSING
     return is_missing and (key in at_work or isinstance(facts.get(f"{key}.version"), Known))
-
-
-def _rows(knowledge: Knowledge) -> tuple[_Row, ...]:
-    """Return the rows, and behind them those whose trouble may be told apart from its context."""
-    rows = tuple(map(_row, rows_once(knowledge.tables, CAUSES)))
-    return (*rows, *(apart for row in rows if (apart := _apart(row, knowledge))))
-
-
-def _apart(row: _Row, knowledge: Knowledge) -> _Row | None:
-    trouble = told_apart(row.says, ideas_of(knowledge))
-    if not trouble:
-        return None
-    beside = (*row.beside, *(each for each in row.says if each not in trouble))
-    return msgspec.structs.replace(
-        row, says=(*trouble, COMPLAINT), beside=beside, apart=(*row.says, *row.beside)
-    )
-
-
-def _row(row: Row) -> _Row:
-    says, beside, unless = (tuple(map(intern, as_words(row.get(key)).split()))
-                            for key in ("says", "beside", "unless"))  # fmt: skip
-    least, below = as_words(row.get("least")), as_words(row.get("below"))
-    rule, message, weighs = (as_words(row.get(key)) for key in ("rule", "message", "weighs"))
-    others, asks, partly = (row.get(key) is True for key in ("others", "asks", "partly"))
-    reach = as_words(row.get("reach"))
-    return _Row(
-        says, beside, unless, least, below, rule, message, others, asks, weighs, reach, partly
-    )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BELOW, ABOVE = 3, 2
 """Lines below and above a quoted error that may say that it is over."""
+TITLE_WORDS = 4
+"""Words that a title and the warning that it shortens begin with."""
 INTRODUCED = 4
 """Lines above a quoted error that may say that a change repairs it."""
 
@@ -100,7 +102,24 @@ def without_settled(causes: list[Cause], found: list[Failure], last: Raised | No
     ends = [cause.lines[0].number for cause in causes if _is_loud(cause) and cause.lines]
     ends += [last.line] if last is not None else []
     final = max(ends, default=0)
-    return [_judged(cause, lines, numbers, final) for cause in causes]
+    judged = [_judged(cause, lines, numbers, final) for cause in causes]
+    return [_as_title(cause, judged, lines) for cause in judged]
+
+
+def _as_title(cause: Cause, others: list[Cause], lines: list[Line]) -> Cause:
+    """Return a cause; a note where only a title shows it that shortens a warning below."""
+    if cause.severity is not Severity.ERROR or len(cause.lines) != 1 or not lines:
+        return cause
+    (line,) = cause.lines
+    words = line.text.rpartition(": ")[2].lower().split()[:TITLE_WORDS]
+    if line.number != lines[0].number or len(words) < TITLE_WORDS or any(exceptions([line])):
+        return cause
+    is_short = any(
+        other.severity is Severity.WARNING
+        and any(below.text.lower().split()[:TITLE_WORDS] == words for below in other.lines)
+        for other in others
+    )
+    return msgspec.structs.replace(cause, severity=Severity.NOTE) if is_short else cause
 
 
 def _is_loud(cause: Cause) -> bool:

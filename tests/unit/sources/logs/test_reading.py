@@ -109,7 +109,15 @@ def test_a_traceback_inside_a_json_log_is_unfolded() -> None:
 
 def test_lines_carry_their_numbers_and_writers() -> None:
     region = Region(40, b"[rank1]: a\n(Worker pid=7) b\n")
-    assert list(clean_lines(region))[:2] == [Line(40, "a", "rank1"), Line(41, "b", "Worker pid=7")]
+    lines = [Line(40, "a", "rank1", 10), Line(41, "b", "Worker pid=7", 16)]
+    assert list(clean_lines(region))[:2] == lines
+
+
+def test_a_fence_in_a_list_does_not_indent_what_is_inside() -> None:
+    data = b"- see\n\n    ```text\n    2025-01-02 03:04:05 torch 2.6.0\n      b\n    ```\n    c\n"
+    assert [line.text for line in clean_lines(Region(1, data))][2:7] == [
+        "```text", "torch 2.6.0", "  b", "    ```", "    c",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", [b"\x1b[", b"\x1b]", b"[", b"&", b"1;", b"%|", b"\x9b", b"|"])

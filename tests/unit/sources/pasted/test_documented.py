@@ -131,7 +131,7 @@ TOOLS = {
 }
 
 _FOLLOWS = re.compile(
-    r"\.distribution$|\.vendor$|\.visible$|visible_count$|^host\.(?:libc|wsl|machine|os)$"
+    r"(?<!host)\.distribution$|\.vendor$|\.visible$|visible_count$|^host\.(?:libc|wsl|machine|os)$"
     r"|^python\.(?:implementation|free_threaded|abi_tag)$|^flash_attn\.wheel\.|^packages\.(?:nvidia|named)$"
 )
 _MADE_ONE = (
@@ -141,13 +141,16 @@ _MADE_ONE = (
 )
 
 
+_GONE = ("it is not in the list", "it is not installed")
+
+
 def given(text: str) -> set[str]:
     """Return the facts that a text gives, as the table names them."""
     found = set()
     for name, fact in read_report(text.encode(), "sample").facts.items():
         if isinstance(fact, Unknown) or _FOLLOWS.search(name):
             continue
-        if not isinstance(fact, Known) and "it is not in the list" in fact.source:
+        if not isinstance(fact, Known) and fact.source.endswith(_GONE):
             continue
         for pattern, one in _MADE_ONE:
             name = pattern.sub(one, name)  # noqa: PLW2901 -- each name in one form

@@ -12,6 +12,8 @@ from fadoctor.sources.targets.derived import derive
 from tests.unit.sources.pasted.reading import matrix, read_environment, read_report
 from tests.work import which_ends
 
+UNSAID = "unknown"
+
 
 def said(text: str) -> dict[str, Any]:
     facts = read_report(text.encode(), "paste").facts
@@ -33,7 +35,9 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
     ("│ torch    │ 2.5.1 │ no │\n│ triton   │ 3.1.0 │ no │",
      {"torch.version": "2.5.1", "triton.version": "3.1.0"}),
     ("torch (!)    2.4.0        Tensors and networks\nxformers     0.0.27.post2 Blocks",
-     {"torch.version": "2.4.0"}),
+     {"torch.version": None, "xformers.version": "0.0.27.post2"}),
+    ("torch (!)    2.4.0        Tensors and networks\nxformers (!)  0.0.27.post2 Blocks",
+     {"torch.version": "2.4.0", "xformers.version": "0.0.27.post2"}),
     ("├── torch [required: >=2.0, installed: 2.4.1]", {"torch.version": "2.4.1"}),
     ("vllm 0.9.1 requires transformers<5, but you have transformers 5.1.0 which is incompatible.",
      {"vllm.version": "0.9.1", "transformers.version": "5.1.0"}),
@@ -42,6 +46,34 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
     ("pytorch       2.3.0   py3.11_cuda12.1_cudnn8.9.2_0  pytorch\npytorch-cuda 12.1  h7e8668a_6",
      {"torch.version": "2.3.0", "torch.cuda": "12.1", "python.version": "3.11",
       "torch.installer": "conda"}),
+    # what is not there
+    ("sgl_kernel: 0.1.0\nflashinfer: Module Not Found\ntriton: 3.2.0",
+     {"flashinfer.version": None, "flashinfer.distribution": None, "triton.version": "3.2.0"}),
+    ("- Bitsandbytes version: not installed\n- PEFT version: 0.15.0",
+     {"bitsandbytes.version": None, "peft.version": "0.15.0"}),
+    ("triton: not found\ntriton-windows: 3.2.0", {"triton.version": "3.2.0"}),
+    # a list that a pipe, or a pattern, has cut is no whole one
+    (("$ conda list | grep -E 'py|torch'\n# packages in environment at /opt/py312:\n"
+     "python  3.12.4  h5148396_1\npytorch  2.4.0  py3.12_cuda12.1_cudnn9.1.0_0  pytorch"),
+     {"torch.version": "2.4.0", "packages.installed": "unknown", "vllm.version": "unknown"}),
+    (("$ conda list torch\n# packages in environment at /opt/x:\n#\n"
+     "# Name  Version  Build  Channel\npytorch  2.4.0  py3.12_cuda12.1_cudnn9.1.0_0  pytorch"),
+     {"torch.version": "2.4.0", "vllm.version": "unknown"}),
+    ("$ pip list | grep -iE 'package|torch'\nPackage  Version\ntorch  2.4.0\ntorchvision  0.19.0",
+     {"torch.version": "2.4.0", "vllm.version": "unknown"}),
+    ("PyTorch version (GPU?): 2.1.2+cu118 (True)", {"torch.version": "2.1.2+cu118"}),
+    # numbers of GPUs, and sizes in their names
+    ("GPU 0,1: NVIDIA A100-SXM4-80GB", {"gpu[1].name": "NVIDIA A100-SXM4-80GB"}),
+    ("GPU: NVIDIA L4\nNumber of GPUs: 3", {"gpu.count": 3, "gpu[2].name": "NVIDIA L4"}),
+    ("- Accelerator: NVIDIA A40, 46068 MiB", {"gpu[0].memory_bytes": 48305799168}),
+    ("GPU: NVIDIA A100-SXM4-", {"gpu[0].name": "A100"}),
+    ("GPU: NVIDIA TITAN RTX", {"gpu[0].name": "NVIDIA TITAN RTX"}),
+    # the driver in other forms
+    ("- driver_version: 32.0.15.6109", {"driver.version": "561.09"}),
+    ("libcuda.so -> /usr/lib/x86_64-linux-gnu/libcuda.so.535.161.08",
+     {"driver.version": "535.161.08"}),
+    ("mount error: libcuda.so.470.57.02: file exists", {"driver.version": "unknown"}),
+    ("bitsandbytes: Highest Compute Capability: (8, 9).", {"gpu[0].compute_capability": "8.9"}),
     # forms of issues
     ("### PyTorch Version\n\n2.9.0\n\n### GPU model\n\nRTX 3060 (12GB)",
      {"torch.version": "2.9.0", "gpu[0].name": "RTX 3060"}),
@@ -108,7 +140,7 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("text", "facts"), FORMS)
 def test_what_a_form_says(text: str, facts: dict[str, Any]) -> None:
     found = said(text)
-    assert {name: found.get(name) for name in facts} == facts
+    assert {name: found.get(name, UNSAID) for name in facts} == facts
 
 
 @pytest.mark.parametrize(

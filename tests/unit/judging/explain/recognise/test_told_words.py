@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from fadoctor.judging.explain.explain import explain, read_log
-from fadoctor.judging.explain.recognise import ideas, told_words
+from fadoctor.judging.explain.recognise import ideas, told_rows, told_words
 from fadoctor.model.finding import Severity
 from fadoctor.syntax.patterns import compiled
 from tests.plain_yaml import read_plain
@@ -31,7 +31,7 @@ def found(knowledge: Knowledge, text: str, *, notes: bool = True) -> list[str]:
 
 
 def telling(knowledge: Knowledge, name: str) -> str:
-    rows = knowledge.tables[told_words.CAUSES].rows
+    rows = knowledge.tables[told_rows.CAUSES].rows
     return next(str(row["telling"]) for row in rows if row["told"] == name)
 
 
@@ -43,7 +43,7 @@ PARTS = 8
 @pytest.mark.thinned(every=2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_each_telling_gets_the_cause_of_its_row(knowledge: Knowledge, part: int) -> None:
-    rows = knowledge.tables[told_words.CAUSES].rows[part::PARTS]
+    rows = knowledge.tables[told_rows.CAUSES].rows[part::PARTS]
     got = {row["told"]: found(knowledge, str(row["telling"]))[:1] for row in rows}
     assert got == {row["told"]: [row["rule"]] for row in rows}
 
@@ -61,7 +61,7 @@ def test_what_is_about_something_else_is_silent(knowledge: Knowledge, text: str)
 
 def test_rows_name_ideas_that_are_there(knowledge: Knowledge) -> None:
     known = {row["name"] for row in knowledge.tables[ideas.WORDS].rows}
-    for row in knowledge.tables[told_words.CAUSES].rows:
+    for row in knowledge.tables[told_rows.CAUSES].rows:
         for key in ("says", "beside", "unless"):
             cell = row.get(key) or ""
             named = " ".join(cell) if isinstance(cell, tuple) else str(cell)
@@ -84,7 +84,7 @@ def said_in_code() -> set[str]:
 
 def test_every_idea_is_asked_for(knowledge: Knowledge) -> None:
     """Some were left when the row that asked for them got other words."""
-    rows = knowledge.tables[told_words.CAUSES].rows
+    rows = knowledge.tables[told_rows.CAUSES].rows
     cells = [ideas.as_words(row.get(key)) for row in rows for key in ("says", "beside", "unless")]
     asked = {name for cell in cells for name in re.split(r"[ |>]+", cell)} | said_in_code()
     names = {str(row["name"]) for row in knowledge.tables[ideas.WORDS].rows}
@@ -105,7 +105,7 @@ def test_a_pattern_without_capitals_finds_the_same_in_small_letters(
     knowledge: Knowledge, part: int
 ) -> None:
     """It is looked for as it is written, which is less work."""
-    texts = [ideas.plain(str(row["telling"])) for row in knowledge.tables[told_words.CAUSES].rows]
+    texts = [ideas.plain(str(row["telling"])) for row in knowledge.tables[told_rows.CAUSES].rows]
     whole = "\n".join(texts)
     cased = 0
     for row in knowledge.tables[ideas.WORDS].rows[part::PARTS]:
