@@ -114,15 +114,18 @@ class CostsAhead:
         """Return whether what a package itself adds is in a bound of what follows from a state."""
         return package in FRAMEWORKS or package in self.strain.of(state)
 
-    def children(self, state: State, package: str) -> Callable[[Cost, Choice], Cost]:
-        """Return what gives a bound of all that follows from one more choice for a package."""
-        beside = self.unchosen.beside(state)
-        errors, changed = beside.costs
+    def children(
+        self, state: State, package: str
+    ) -> Callable[[Cost, Choice, tuple[int, int]], Cost]:
+        """Return what gives a bound of all that follows from one more choice for a package.
+
+        It is handed what packages that nobody decides about add.
+        """
+        errors, changed = self.unchosen.beside(state).costs
         decided = {*state, package}
         refusing = self.strain.of(state).difference(decided)
 
-        def of(cost: Cost, choice: Choice) -> Cost:
-            more = self.unchosen.more(beside, choice)
+        def of(cost: Cost, choice: Choice, more: tuple[int, int]) -> Cost:
             moving = refusing | self.strain.refusing(choice).difference(decided)
             return _with(cost, errors + more[0], changed + more[1] + len(moving))
 

@@ -15,6 +15,7 @@ from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.search.ahead import CostsAhead
+from fadoctor.repair.plan.search.alike import Alike
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs, PartialState
 from fadoctor.repair.plan.search.last_ranges import exactly
@@ -27,12 +28,15 @@ from fadoctor.repair.plan.states.requirements import satisfies
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.states.relations import Relation, State
+    from fadoctor.repair.plan.states.requirements import Violation
+
+    Seen = dict[Hashable, tuple[Choice, tuple[int, int]]]
 
 NODE_LIMIT = 3_000
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
@@ -92,6 +96,7 @@ class _Search:
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
         self.costs = Costs(problem, telling)
         self.ahead = CostsAhead(problem, self.costs, must_meet=must_meet)
+        self.alike = Alike(problem)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter
@@ -109,6 +114,11 @@ class _Search:
         was cut off among the releases beside one torch comes to the others so."""
         there = fact_mapping(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
+        self.path: list[PartialState] = []
+        """The states from the first to the one that is looked at."""
+        self.excess: list[int | None] = []
+        """For each of them how many more requirements are broken whatever follows; None where that
+        was not asked."""
 
     def run(self) -> Solution | None:
         root, is_large = self._root(), self.problem.is_from_nothing and not self.any_will_do
@@ -149,9 +159,9 @@ class _Search:
         return order.index(package) + 1 if package in order else 0
 
     def _relation_depth(self, relation: Relation) -> int:
-        if EVERYTHING in relation.mentions:
+        if EVERYTHING in relation.decided_by:
             return self.depth
-        return max(map(self._place, relation.mentions), default=0)
+        return max(map(self._place, relation.decided_by), default=0)
 
     def _backend_depth(self, backend: Backend) -> int:
         """Return where a backend is decided: with what its package lacks and a fix would install.
@@ -229,6 +239,7 @@ class _Search:
         if depth == self.depth:
             self._finish(node)
             return
+        self.path[depth:], self.excess[depth:] = [node], [None]
         package = self.problem.order[depth]
         choices = self._domain(package, node)
         if not choices:
@@ -236,16 +247,47 @@ class _Search:
         if self.is_greedy and package != TORCH:
             choices = choices[: 1 + (choices[0].kind is ChoiceKind.KEEP)]
         first, *others = choices
-        children = [*self._children(node, package, [first])]
+        seen: Seen = {}
+        children = [*self._children(node, package, [first], seen)]
         if children and children[0].ahead.is_no_worse_than(node.ahead):
             self._descend(children.pop())
-        affordable = takewhile(lambda _: self.nodes < self.limit, others)
-        promising = self._children(node, package, affordable)
+        affordable = takewhile(lambda _: self.nodes < self.limit and not self._is_lost(depth), others)
+        promising = self._children(node, package, affordable, seen)
         if not self.any_will_do:
             promising = iter(sorted((*children, *promising), key=attrgetter("ahead")))
             children = []
         for child in chain(children, promising):
+            if self._is_lost(depth):
+                return
             self._descend(child)
+
+    def _is_lost(self, depth: int) -> bool:
+        """Return whether what is known to be broken at a state on the path leaves it no hope."""
+        return bool(self.excess[depth]) and self._is_in_vain(depth, self.excess[depth] or 0)
+
+    def _is_in_vain(self, depth: int, excess: int) -> bool:
+        """Return whether nothing wins that follows from a state, if so much more is broken."""
+        bound = self.path[depth].bound
+        return not self._can_win(msgspec.structs.replace(bound, errors=bound.errors + excess))
+
+    def _learn(self, broken: Iterable[Violation]) -> None:
+        """Ask, from the last state on the path upwards, what is broken whatever is chosen next.
+
+        A whole state broke requirements. Where these are between packages that were decided long
+        before, all that follows from these breaks them, too.
+        """
+        for depth in reversed(range(len(self.path))):
+            node = self.path[depth]
+            undecided = self.problem.packages_after(node.state)
+            broken = [each for each in broken if not each.is_about(undecided)]
+            if not self._is_in_vain(depth, max(0, len(broken) - node.quarrels)):
+                return
+            if self.excess[depth] is None:
+                self.nodes += max(self.step - 1, _FOLLOWING)
+                found = aftermath(self.problem, node.state, node.environment, undecided=undecided)
+                self.excess[depth] = max(0, len(found.broken) - node.quarrels)
+            if not self._is_lost(depth):
+                return
 
     def _domain(self, package: str, node: PartialState) -> list[Choice]:
         if package not in self.relevant:
@@ -253,18 +295,29 @@ class _Search:
         return self.problem.domain(package, node.environment, node.state)
 
     def _children(
-        self, node: PartialState, package: str, choices: Iterable[Choice]
+        self, node: PartialState, package: str, choices: Iterable[Choice], seen: Seen
     ) -> Iterator[PartialState]:
-        """Yield the states after one more choice that may come to win."""
+        """Yield the states after one more choice that may come to win.
+
+        `seen`: what came before among those of the node; a release that is like a newer one is
+        left out.
+        """
         is_told = self.ahead.is_told_of(package, node.state)
         known = node.bound if is_told else node.ahead
         following = self.ahead.children(node.state, package)
+        beside = self.ahead.unchosen.beside(node.state)
         for choice in choices:
             if not self._can_win(self.costs.at_least(known, choice)):
                 continue
+            more = self.ahead.unchosen.more(beside, choice)
+            kind = self.alike.key(choice)
+            if kind is not None and seen.setdefault(kind, (choice, more)) != (choice, more):
+                if seen[kind][1] <= more:
+                    continue
+                seen[kind] = choice, more
             least = self.costs.at_least(node.bound, choice)
             state = {**node.state, package: choice}
-            if not self._can_win(following(least, choice)):
+            if not self._can_win(following(least, choice, more)):
                 continue
             self.nodes += self.step
             after = self.problem.post.apply(node.environment, choice)
@@ -295,3 +348,5 @@ class _Search:
         if self._can_win(cost):
             chosen = tuple(node.state[package] for package in self.problem.packages)
             self.best = Solution((*chosen, *found.followers), cost)
+        elif len(found.broken) > node.quarrels and not self.any_will_do:
+            self._learn(found.broken)

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.same_version import of_same_version
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import fact_mapping
+from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
     FRAMEWORKS,
@@ -28,6 +28,7 @@ from fadoctor.repair.plan.states.at_odds import at_odds
 from fadoctor.repair.plan.states.moving_along import held_back, newest_together
 from fadoctor.repair.plan.states.requirements import Violation, named_or_installed, violations
 from fadoctor.repair.plan.states.unbringable import unbringable
+from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -55,9 +56,17 @@ class Aftermath(msgspec.Struct, frozen=True):
 
 
 def aftermath(
-    problem: Problem, state: State, environment: Environment, *, careful: bool = False
+    problem: Problem,
+    state: State,
+    environment: Environment,
+    *,
+    careful: bool = False,
+    undecided: Collection[str] = (),
 ) -> Aftermath:
-    """Return what follows from a whole state.
+    """Return what follows from a whole state, or from a part of one.
+
+    `undecided`: packages of which something is chosen later. What they require now is left out,
+    and what is required of them: the rest follows whatever is chosen.
 
     `careful`: releases of which a rule warns are left for the next older ones. As many packages
     follow either way, so that the search need not ask.
@@ -69,10 +78,13 @@ def aftermath(
     followers: dict[str, Choice] = {}
     broken = []
     found: dict[str, bool] = {}
+    environment = without(environment, undecided)
     requirements = problem.requirements(environment)
     helpers = problem.session.candidates.helpers
     company = Company(problem, environment, requirements, followers, careful=careful)
     for package, wished in _asked_along(problem, state, environment):
+        if package in undecided:
+            continue
         name = distribution_of(package)
         choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
         if choice is not None:
@@ -81,6 +93,8 @@ def aftermath(
         elif package in problem.wishes.frameworks:
             broken.append(Violation(_ASKER, name, wished, ""))
     for each in violations(environment, requirements):
+        if undecided and each.is_about(undecided):
+            continue
         coming = _follower(state, company, each)
         for choice in coming:
             found.setdefault(choice.package, bool(each.found) or choice.kind is ChoiceKind.FOLLOW)
@@ -100,11 +114,29 @@ def aftermath(
     for first, second in combinations([*state.values(), *followers.values()], 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
+    if undecided:
+        broken = [each for each in broken if not each.is_about(undecided)]
     replaced = [followers[package] for package, is_replaced in found.items() if is_replaced]
     majors = sum(_has_other_major(each, there.get(each.distribution, "")) for each in replaced)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), len(replaced) + majors
     )
+
+
+def without(environment: Environment, packages: Collection[str]) -> Environment:
+    """Return the environment as if nobody knew of some packages whether they are there."""
+    if not packages:
+        return environment
+    facts = dict(environment.facts)
+    for package in packages:
+        for noun in ("version", "requires"):
+            facts.pop(f"{package}.{noun}", None)
+    for name in ("packages.installed", NAMED):
+        fact = facts.get(name)
+        if isinstance(fact, Known) and isinstance(fact.value, dict):
+            left = {n: v for n, v in fact.value.items() if package_of(n, n) not in packages}
+            facts[name] = Known(left, fact.source)
+    return msgspec.structs.replace(environment, facts=facts)
 
 
 def _has_other_major(choice: Choice, here: str) -> bool:
