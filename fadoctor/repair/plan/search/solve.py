@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import chain, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -42,8 +41,11 @@ NODE_LIMIT = 3_000
 """Steps of one search: one for each partial state, more where hundreds of packages are installed.
 The search of a real environment needs a few hundred."""
 
-_ONCE_MORE = 6
-"""Which part of its steps a search that was cut off may take once more, with each torch in turn."""
+_AT_FIRST = 12
+"""Which part of its steps a search may take before it looks beside each torch in turn."""
+
+_EACH_TORCH = 6
+"""Which part of its steps a search may take beside each torch in turn."""
 
 _FOLLOWING = 3
 """Steps that are as long as finding what follows from a whole state."""
@@ -114,6 +116,9 @@ class _Search:
         was cut off among the releases beside one torch comes to the others so."""
         there = fact_mapping(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
+        self._deciding = [self._decided_at(depth) for depth in range(self.depth + 1)]
+        self._told: dict[Hashable, dict[str, tuple[int, int]]] = {}
+        """The errors and warnings that rules found, by what decides these, and their names."""
         self.path: list[PartialState] = []
         """The states from the first to the one that is looked at."""
         self.excess: list[int | None] = []
@@ -121,13 +126,17 @@ class _Search:
         was not asked."""
 
     def run(self) -> Solution | None:
-        root, is_large = self._root(), self.problem.is_from_nothing and not self.any_will_do
-        for self.is_greedy in (True, False) if is_large else (False,):
-            self._descend(root)
-        complete = self.nodes < self.limit
-        if not (complete or is_large or self.gives_up or self.any_will_do):
-            self.is_greedy, self.limit = True, self.nodes + self.limit // _ONCE_MORE
-            self._descend(root)
+        root, whole = self._root(), self.limit
+        is_large = self.problem.is_from_nothing
+        if self.gives_up or self.any_will_do:
+            complete = self._descended(root, whole)
+        elif not is_large and self._is_small(root):
+            complete = True
+        else:
+            # of each torch what is best beside it: it leaves little to look at
+            most = whole if is_large else self.nodes + whole // _EACH_TORCH
+            self._descended(root, most, is_greedy=True)
+            complete = self._descended(root, whole)
         if self.best is None:
             return None
         chosen = self.best.choices[: self.depth]
@@ -135,6 +144,16 @@ class _Search:
         return msgspec.structs.replace(
             self.best, choices=choices, nodes=self.nodes, complete=complete
         )
+
+    def _is_small(self, root: PartialState) -> bool:
+        """Return whether all states are looked at within a few steps, by trying."""
+        return self._descended(root, min(self.limit, self.nodes + self.limit // _AT_FIRST))
+
+    def _descended(self, root: PartialState, limit: int, *, is_greedy: bool = False) -> bool:
+        """Look at all states that follow from the first; return whether none was left out."""
+        self.is_greedy, self.limit = is_greedy, limit
+        self._descend(root)
+        return self.nodes < limit
 
     def _settled(self, chosen: tuple[Choice, ...]) -> tuple[Choice, ...]:
         """Return the choices of the best state, with what follows chosen with care."""
@@ -186,26 +205,66 @@ class _Search:
     def _root(self) -> PartialState:
         """Judge the state in which nothing is decided."""
         nothing = PartialState({}, self.problem.environment, (), {})
-        fresh = self._fresh(self.problem.environment, 0, Cost())
+        fresh = self._fresh(self.problem.environment, {}, Cost())
         return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
 
-    def _fresh(self, environment: Environment, depth: int, least: Cost) -> list[Judgement] | None:
+    def _fresh(
+        self, environment: Environment, state: State, least: Cost
+    ) -> list[Judgement] | None:
         """Return what is told once so many packages are decided; None if that is too much.
 
         `least`: what the state costs at least, before that.
         """
-        relations = self.relations[depth]
+        relations = self.relations[len(state)]
         found: list[Judgement] = []
         for place, relation in enumerate(relations):
             told = self.problem.judge(relation, environment)
+            if not told:
+                continue
             found += told
-            errors = failures(told, Severity.ERROR, partial(self.problem.may_be_excused, ()))
+            errors = failures(told, Severity.ERROR, self._may_be_excused)
+            warnings = failures(told, Severity.WARNING, self._may_be_excused)
+            if EVERYTHING not in relation.decided_by and (errors or warnings):
+                self._told.setdefault(self._asked(relation, state), {})[relation.key] = (
+                    errors,
+                    warnings,
+                )
             if errors:
                 least = msgspec.structs.replace(least, errors=least.errors + errors)
                 if not self._can_win(least):
                     relations.insert(0, relations.pop(place))
                     return None
         return found
+
+    def _may_be_excused(self, each: Judgement) -> bool:
+        return self.problem.may_be_excused((), each)
+
+    def _asked(self, relation: Relation, state: State) -> Hashable:
+        """Return what decides what a rule tells of a state."""
+        return tuple((name, c.key) for name, c in state.items() if name in relation.decided_by)
+
+    def _with_told(self, least: Cost, state: State) -> Cost:
+        """Return a bound with what rules told before of a state that was alike to them."""
+        errors = warnings = 0
+        for names in self._deciding[len(state)]:
+            told = self._told.get(tuple((name, state[name].key) for name in names))
+            for each in told.values() if told else ():
+                errors += each[0]
+                warnings += each[1]
+        if not (errors or warnings):
+            return least
+        return msgspec.structs.replace(
+            least, errors=least.errors + errors, warnings=least.warnings + warnings
+        )
+
+    def _decided_at(self, depth: int) -> tuple[tuple[str, ...], ...]:
+        """Return which packages decide rules at a depth, in order."""
+        before = self.problem.order[:depth]
+        found = (
+            tuple(name for name in before if name in relation.decided_by)
+            for relation in self.relations[depth]
+        )
+        return tuple(dict.fromkeys(found)) if depth else ()
 
     def _judged(
         self,
@@ -317,14 +376,14 @@ class _Search:
                 seen[kind] = choice, more
             least = self.costs.at_least(node.bound, choice)
             state = {**node.state, package: choice}
-            if not self._can_win(following(least, choice, more)):
+            if not self._can_win(following(self._with_told(least, state), choice, more)):
                 continue
             self.nodes += self.step
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)
             least = self.ahead.of(least, state, after)
-            fresh = self._fresh(after, len(state), least) if self._can_win(least) else None
+            fresh = self._fresh(after, state, least) if self._can_win(least) else None
             if fresh is not None:
                 yield self._judged(node, state, after, quarrels, fresh)
 
