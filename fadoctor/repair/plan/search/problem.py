@@ -157,6 +157,8 @@ class Problem:
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
+        self.steps = 0
+        """Of searches for its plan until now."""
         self.order = decided_in_order(self.packages, self.there, wishes, self._idle())
 
     def _can_come_from_the_hub(self) -> bool:

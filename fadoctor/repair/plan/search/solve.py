@@ -37,18 +37,25 @@ if TYPE_CHECKING:
 
     Seen = dict[Hashable, tuple[Choice, tuple[int, int]]]
 
-NODE_LIMIT = 3_000
-"""Steps of one search: one for each partial state, more where hundreds of packages are installed.
-The search of a real environment needs a few hundred."""
+NODE_LIMIT = 1_200
+"""Steps of one search: each is a partial state, or something that takes as long. No search takes
+more than a second so, and each machine finds the same. That of a real environment needs a hundred.
+"""
 
-_AT_FIRST = 12
+ALL_STEPS = 1_500
+"""Steps of all searches for one plan."""
+
+_AT_FIRST = 6
 """Which part of its steps a search may take before it looks beside each torch in turn."""
 
-_EACH_TORCH = 6
+_EACH_TORCH = 3
 """Which part of its steps a search may take beside each torch in turn."""
 
-_FOLLOWING = 3
+_FOLLOWING = 4
 """Steps that are as long as finding what follows from a whole state."""
+
+_CHOICES = 40
+"""Choices that are as long as a step where each is left out at a glance."""
 
 _SLOWED_BY = 30
 """Installed packages that make a step as long as one more."""
@@ -61,12 +68,14 @@ def solve(problem: Problem, limit: int = NODE_LIMIT, *, gives_up: bool = False) 
     use to one that gives up.
     """
     search = _Search(problem, must_meet=False, limit=limit, gives_up=gives_up)
-    return search.run() or Solution((), Cost(), complete=False)
+    found = search.run() or Solution((), Cost(), complete=False)
+    problem.steps += search.nodes
+    return found
 
 
-def solve_wishes(problem: Problem) -> Solution | None:
+def solve_wishes(problem: Problem, limit: int = NODE_LIMIT) -> Solution | None:
     """Return the state of least cost among those that meet every wish; None where none does."""
-    return _Search(problem, must_meet=True).run()
+    return _Search(problem, must_meet=True, limit=limit).run()
 
 
 def can_meet(problem: Problem, limit: int = NODE_LIMIT) -> tuple[bool, int]:
@@ -305,6 +314,7 @@ class _Search:
             return  # nothing of it goes with what is decided
         if self.is_greedy and package != TORCH:
             choices = choices[: 1 + (choices[0].kind is ChoiceKind.KEEP)]
+        self.nodes += len(choices) // _CHOICES
         first, *others = choices
         seen: Seen = {}
         children = [*self._children(node, package, [first], seen)]

@@ -56,6 +56,8 @@ class _Stance(msgspec.Struct, frozen=True):
     """What is installed, and refuses it, and did not refuse what was there before."""
     distribution: str = ""
     version: str = ""
+    number: int = 0
+    """The same for all that ask for the same, and are refused by the same."""
 
 
 class _Releases(NamedTuple):
@@ -90,6 +92,8 @@ class Beside:
         self.ends: dict[str, _End] = {}
         """In what packages end, where that costs something."""
         self.steps: dict[_Asked, tuple[int, int]] = {}
+        self.more: dict[int, tuple[int, int]] = {}
+        """What stances add, by their numbers."""
 
     @property
     def costs(self) -> tuple[int, int]:
@@ -124,12 +128,13 @@ class Unchosen:
                     self._askers.setdefault(needs, []).append((asker, specifier))
         self._besides: dict[tuple[tuple[str, str], ...], Beside] = {}
         self._stances: dict[tuple[str, str], _Stance] = {}
+        self._numbers: dict[tuple[tuple[_Asked, ...], tuple[str, ...]], int] = {}
         self._found: dict[_Range, tuple[Choice, ...]] = {}
         self._hopeless: dict[object, bool] = {}
         self._releases: dict[str, _Releases] = {}
         self._places: dict[tuple[str, str, str], frozenset[int]] = {}
         self._links: dict[str, tuple[str, ...]] = {}
-        self._more: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        self._more: dict[tuple[str, str], dict[str, str]] = {}
         self._stay = {
             name: version
             for name, version in self._there.items()
@@ -172,6 +177,16 @@ class Unchosen:
     def more(self, beside: Beside, choice: Choice) -> tuple[int, int]:
         """Return the errors and changes that one more choice adds at least."""
         stance = self._stance(choice)
+        found = beside.more.get(stance.number)
+        if found is None:
+            found = beside.more[stance.number] = self._more_of(beside, stance)
+        return found
+
+    def number(self, choice: Choice) -> int:
+        """Return what choices share that add the same beside all."""
+        return self._stance(choice).number
+
+    def _more_of(self, beside: Beside, stance: _Stance) -> tuple[int, int]:
         errors = changed = 0
         for each in stance.asked:
             if each not in beside.steps:
@@ -215,7 +230,10 @@ class Unchosen:
     def _stance(self, choice: Choice) -> _Stance:
         asked = (choice.package, choice.key)
         if asked not in self._stances:
-            self._stances[asked] = self._taken(choice)
+            found = self._taken(choice)
+            alike = (found.asked, found.refused_by)
+            number = self._numbers.setdefault(alike, len(self._numbers))
+            self._stances[asked] = msgspec.structs.replace(found, number=number)
         return self._stances[asked]
 
     def _taken(self, choice: Choice) -> _Stance:
@@ -356,16 +374,17 @@ class Unchosen:
         if name not in self._links:
             every = self._releases_of(name).every
             self._links[name] = tuple(
-                dict.fromkeys(other for each, _ in every for other, _ in self._further(each))
+                dict.fromkeys(other for each, _ in every for other in self._further(each))
             )
         among = (other for other in self._links[name] if other in beside.asked)
         return tuple(self._range(other, beside) for other in among)
 
     def _can_come(self, choice: Choice, beside: Beside) -> bool:
         """Return whether what a release requires of others that are asked for can come as well."""
-        for name, specifier in self._further(choice):
-            here = self._there.get(name, "")
-            if name not in beside.asked or (here and accepts(specifier, here)):
+        further = self._further(choice)
+        for name in beside.asked.keys() & further.keys():
+            specifier, here = further[name], self._there.get(name, "")
+            if here and accepts(specifier, here):
                 continue
             found = self._fitting(name, beside)
             fits = any(accepts(specifier, each.version) for each in found)
@@ -373,14 +392,15 @@ class Unchosen:
                 return False
         return True
 
-    def _further(self, choice: Choice) -> tuple[tuple[str, str], ...]:
+    def _further(self, choice: Choice) -> dict[str, str]:
+        """Return what a release requires of packages that nobody decides about."""
         key = (choice.distribution, choice.version)
         if key not in self._more:
             needs = self.helpers.needs(*key, self.problem.platform)
             needs = {**self.helpers.declared(*key), **needs}
-            self._more[key] = tuple(
-                (name, text) for name, text in needs.items() if text and self._is_open(name)
-            )
+            self._more[key] = {
+                name: text for name, text in needs.items() if text and self._is_open(name)
+            }
         return self._more[key]
 
 

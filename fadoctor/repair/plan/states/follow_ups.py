@@ -111,7 +111,8 @@ def aftermath(
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         is_moved = followers[package].distribution in there
         found[package] = is_moved and package not in free
-    for first, second in combinations([*state.values(), *followers.values()], 2):
+    moving = [each for each in (*state.values(), *followers.values()) if each.is_change]
+    for first, second in combinations(moving, 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
     if undecided:
@@ -192,7 +193,7 @@ def _undeclared(
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
     added: list[str] = []
@@ -231,15 +232,22 @@ def _refused(
     """
     broken: list[Violation] = []
     free = {TORCH}
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers = company.problem.session.candidates.helpers
     matrix = company.problem.session.matrix
-    old = {*PACKAGES, *named_or_installed(company.problem.environment)}
+    old = {*PACKAGES, *company.before}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     again: list[Choice] = []
+    # what is left as missing comes along all the same
+    decided = {
+        name
+        for name, choice in state.items()
+        if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
+    }
+    decided |= company.problem.wishes.kept
     for asker in open_:  # what comes in place of something asks for others itself
         is_asked_again = asker in again
-        for name, specifier in _asked_by(company, state, followers, asker):
+        for name, specifier in _asked_by(company, decided, followers, asker):
             if name not in there:
                 # an installer brings it, and nobody has to name it: what it asks for counts
                 older = held_back(company, followers, name, specifier)
@@ -263,20 +271,13 @@ def _refused(
 
 
 def _asked_by(
-    company: Company, state: State, followers: dict[str, Choice], asker: Choice
+    company: Company, decided: Collection[str], followers: dict[str, Choice], asker: Choice
 ) -> Iterator[tuple[str, str]]:
     """Yield what a release that comes requires of packages that nobody decides about, in vain."""
     if not (asker.version and is_told(asker)):
         return
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers = company.problem.session.candidates.helpers
-    # what is left as missing comes along all the same
-    decided = {
-        name
-        for name, choice in state.items()
-        if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
-    }
-    decided |= company.problem.wishes.kept
     same = of_same_version(asker.distribution, asker.version, company.problem.session.matrix)
     asked = {**helpers.declared(asker.distribution, asker.version),
              **{name: specifier for name, specifier in same.items() if name in there}}  # fmt: skip
@@ -293,7 +294,7 @@ def _in_place(company: Company, state: State, name: str, specifier: str) -> tupl
     found = _one(company.newest(name, specifier)) or _together(company, state, name, specifier)
     if found or helpers.has(name, specifier):
         return found
-    there = named_or_installed(company.environment)
+    there = company.there
     return _one(newest_in(name, specifier, there[name]))
 
 
@@ -394,7 +395,7 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     Where its later releases are known, one of these, or an earlier one: else it is broken.
     """
     helpers = company.problem.session.candidates.helpers
-    here = named_or_installed(company.environment).get(each.distribution, "")
+    here = company.there.get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
         return company.nearest(each.distribution)
