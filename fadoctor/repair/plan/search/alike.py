@@ -86,6 +86,7 @@ class Alike:
         return (
             package,
             between,
+            session.months.of(name, version),
             bool(choice.index),
             bool(self.problem.lowers(choice)),
             _text(facts),

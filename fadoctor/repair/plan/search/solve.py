@@ -51,6 +51,9 @@ _AT_FIRST = 6
 _EACH_TORCH = 3
 """Which part of its steps a search may take beside each torch in turn."""
 
+_BESIDE = 4
+"""Which part of its steps a search may take beside the torch of the best state so far."""
+
 _FOLLOWING = 4
 """Steps that are as long as finding what follows from a whole state."""
 
@@ -128,6 +131,11 @@ class _Search:
         self._deciding = [self._decided_at(depth) for depth in range(self.depth + 1)]
         self._told: dict[Hashable, dict[str, tuple[int, int]]] = {}
         """The errors and warnings that rules found, by what decides these, and their names."""
+        self.beside = ""
+        """The key of the one torch that is looked at, if one is."""
+        self.comes_again = False
+        """Whether the states that are looked at are looked at once more."""
+        self._judged_once: dict[Hashable, PartialState | None] = {}
         self.path: list[PartialState] = []
         """The states from the first to the one that is looked at."""
         self.excess: list[int | None] = []
@@ -137,14 +145,16 @@ class _Search:
     def run(self) -> Solution | None:
         root, whole = self._root(), self.limit
         is_large = self.problem.is_from_nothing
-        if self.gives_up or self.any_will_do:
-            complete = self._descended(root, whole)
-        elif not is_large and self._is_small(root):
+        self.comes_again = not (self.gives_up or self.any_will_do)
+        if self.comes_again and not is_large and self._is_small(root):
             complete = True
         else:
-            # of each torch what is best beside it: it leaves little to look at
-            most = whole if is_large else self.nodes + whole // _EACH_TORCH
-            self._descended(root, most, is_greedy=True)
+            if self.comes_again:
+                # of each torch what is best beside it: it leaves little to look at
+                most = whole if is_large else self.nodes + whole // _EACH_TORCH
+                self._descended(root, most, is_greedy=True)
+                self._improve(root)
+                self.comes_again = False
             complete = self._descended(root, whole)
         if self.best is None:
             return None
@@ -157,6 +167,14 @@ class _Search:
     def _is_small(self, root: PartialState) -> bool:
         """Return whether all states are looked at within a few steps, by trying."""
         return self._descended(root, min(self.limit, self.nodes + self.limit // _AT_FIRST))
+
+    def _improve(self, root: PartialState) -> None:
+        """Look at what else may come beside the torch of the best state."""
+        if self.best is not None and TORCH in self.problem.packages:
+            place = self.problem.packages.index(TORCH)
+            self.beside = self.best.choices[place].key
+            self._descended(root, self.nodes + NODE_LIMIT // _BESIDE)
+            self.beside = ""
 
     def _descended(self, root: PartialState, limit: int, *, is_greedy: bool = False) -> bool:
         """Look at all states that follow from the first; return whether none was left out."""
@@ -272,6 +290,7 @@ class _Search:
         found = (
             tuple(name for name in before if name in relation.decided_by)
             for relation in self.relations[depth]
+            if EVERYTHING not in relation.decided_by
         )
         return tuple(dict.fromkeys(found)) if depth else ()
 
@@ -310,6 +329,8 @@ class _Search:
         self.path[depth:], self.excess[depth:] = [node], [None]
         package = self.problem.order[depth]
         choices = self._domain(package, node)
+        if package == TORCH and self.beside:
+            choices = [each for each in choices if each.key == self.beside]
         if not choices:
             return  # nothing of it goes with what is decided
         if self.is_greedy and package != TORCH:
@@ -388,14 +409,22 @@ class _Search:
             state = {**node.state, package: choice}
             if not self._can_win(following(self._with_told(least, state), choice, more)):
                 continue
+            asked = tuple((name, each.key) for name, each in state.items())
+            if asked in self._judged_once:
+                if (again := self._judged_once[asked]) is not None:
+                    yield again
+                continue
             self.nodes += self.step
             after = self.problem.post.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)
             least = self.ahead.of(least, state, after)
             fresh = self._fresh(after, state, least) if self._can_win(least) else None
-            if fresh is not None:
-                yield self._judged(node, state, after, quarrels, fresh)
+            found = None if fresh is None else self._judged(node, state, after, quarrels, fresh)
+            if self.comes_again:
+                self._judged_once[asked] = found
+            if found is not None:
+                yield found
 
     def _can_win(self, cost: Cost) -> bool:
         if (self.must_meet and cost.missed) or (self.any_will_do and self.best is not None):
