@@ -34,7 +34,6 @@ _NONE = (0, 0)
 """The errors and changes of what adds none."""
 
 
-
 class _Way(NamedTuple):
     """What may become of a framework, and what that adds."""
 
@@ -94,7 +93,10 @@ class CostsAhead:
         if asked not in self._ways:
             self._ways[asked] = tuple(self._ways_of(name, state, environment, beside))
         found = (
-            (_with(self.costs.at_least(bound, way.choice), way.errors, way.changed, way.missed), way)
+            (
+                _with(self.costs.at_least(bound, way.choice), way.errors, way.changed, way.missed),
+                way,
+            )
             for way in self._ways[asked]
         )
         least = min(found, key=itemgetter(0), default=None)

@@ -18,10 +18,10 @@ from fadoctor.model.packages import PACKAGES, PLANNED, RELEASES, package_of
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.plan.states.requirements import named_or_installed
-from fadoctor.repair.plan.states.rule_inputs import tests_of_version
+from fadoctor.repair.plan.states.rule_inputs import compared_with
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Collection, Hashable, Iterator, Mapping
 
     from packaging.version import Version
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.search.problem import Problem
 
 _END = re.compile(r"(?P<side>>=|<(?!=))?\s?(?<![\w.])(?P<version>\d[\w.+]{0,60})")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?<![._-])")
+_RELEASES = "-releases"
+"""What names of tables end with that list the releases of one package."""
 _LEAST = re.compile(r">=[\w.+]{1,60}")
 """A range with an end below alone."""
 _TEXTS = frozenset(("version", "requires", "others", "references", "note", "verified"))
@@ -49,7 +52,7 @@ class Alike:
         self._ends: dict[str, tuple[list[Version], list[Version]]] = {}
         self._tables: dict[str, tuple[Table, ...]] = {}
         self._askers: dict[str, set[str]] | None = None
-        self._is_off = bool(problem.lessons.named)
+        self._is_off = bool(problem.lessons.count)
         """What an installer refused, it refused of one release."""
 
     def key(self, choice: Choice) -> Hashable | None:
@@ -127,43 +130,29 @@ class Alike:
     def _asks(self) -> Iterator[tuple[str, str, str]]:
         """Yield who asks for what in which range, by tables and by what is installed."""
         for name, table in self._matrix.tables.items():
-            if "package" in table.keys and {"requires", "also"} & table.columns.keys():
-                for row in table.rows:
-                    for column in ("requires", "also"):
-                        for text in cell_words(row.get(column)):
-                            found = _NAME.match(text)
-                            if found:
-                                for asker in str(row["package"]).split():
-                                    yield asker, found[0].lower(), text[found.end() :]
-            elif name.endswith("-releases"):
-                asker = name.removesuffix("-releases")
-                for row in table.rows:
-                    for text in cell_words(row.get("requires")):
-                        if found := _NAME.match(text):
-                            yield asker, found[0].lower(), text[found.end() :]
+            for row in table.rows if _is_of_requirements(name, table) else ():
+                askers = str(row.get("package") or name.removesuffix(_RELEASES)).split()
+                words = (*cell_words(row.get("requires")), *cell_words(row.get("also")))
+                for found, text in ((_NAME.match(each), each) for each in words):
+                    for asker in askers if found else ():
+                        yield asker, text[: found.end()].lower(), text[found.end() :]  # type: ignore[union-attr] # there are askers
+        for package, (table_name, columns) in RELEASES.items():
+            for row in self._matrix.tables[table_name].rows:
+                for column, name in columns.items():
+                    if isinstance(row.get(column), str):
+                        yield distribution_of(package), name, str(row[column])
         for asker, needs in self.problem.requirements(self.problem.environment).items():
-            for name, text in needs.items():
-                yield asker, name, text
+            yield from ((asker, name, text) for name, text in needs.items())
 
     def _compared(self, package: str) -> Iterator[str]:
         """Yield ranges and versions that those of a package are compared with."""
         names = {*PACKAGES.get(package, (package,))}
         yield from filter(None, (self._there.get(name, "") for name in names))
         for relation in self.problem.relations:
-            yield from tests_of_version(relation.rule, package, relation.package)
-        for _, needed, text in self._asks():
-            if needed in names:
-                yield text
+            yield from compared_with(relation.rule, package, relation.package)
+        yield from (text for _, needed, text in self._asks() if needed in names)
         for table in self._matrix.tables.values():
-            is_range = table.keys.get("version") == "range"
-            for row in table.rows if is_range else ():
-                about = set(str(row.get("package", "")).split())
-                if not about or not names.isdisjoint(about):
-                    yield str(row["version"])
-            if "beside" in table.keys:
-                for row in table.rows:
-                    if row["beside"] in names:
-                        yield str(row.get("fits") or "")
+            yield from _ranges(table, names)
         if any(str(row["package"]) in names for row in self._matrix.tables[SAME_VERSION].rows):
             every = self.problem.session.candidates.listed.every(package)
             yield from (each.version for each in every)
@@ -191,7 +180,20 @@ class Alike:
         return self._tables[package]
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?<![._-])")
+def _is_of_requirements(name: str, table: Table) -> bool:
+    """Return whether the rows of a table say what releases require."""
+    return name.endswith(_RELEASES) or bool({"requires", "also"} & table.columns.keys())
+
+
+def _ranges(table: Table, names: Collection[str]) -> Iterator[str]:
+    """Yield the ranges of versions of a package in a table, and of what goes with it."""
+    is_range, is_beside = table.keys.get("version") == "range", "beside" in table.keys
+    for row in table.rows if is_range or is_beside else ():
+        about = str(row.get("package", "")).split()
+        if is_range and (not about or any(each in names for each in about)):
+            yield str(row["version"])
+        if is_beside and row["beside"] in names:
+            yield str(row.get("fits") or "")
 
 
 def _text(facts: Mapping[str, object]) -> str:

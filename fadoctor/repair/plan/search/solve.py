@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import fact_mapping
-from fadoctor.model.finding import Outcome, Severity
-from fadoctor.model.packages import TORCH, package_of
+from fadoctor.model.finding import Outcome
+from fadoctor.model.packages import TORCH
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.search.ahead import CostsAhead
 from fadoctor.repair.plan.search.alike import Alike
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs, PartialState
+from fadoctor.repair.plan.search.depths import Depths
 from fadoctor.repair.plan.search.last_ranges import exactly
-from fadoctor.repair.plan.search.shortfall import (
-    failures,
-)
 from fadoctor.repair.plan.search.solution import Solution
+from fadoctor.repair.plan.search.told import Told
 from fadoctor.repair.plan.states.follow_ups import aftermath
-from fadoctor.repair.plan.states.requirements import satisfies
-from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -111,13 +108,14 @@ class _Search:
         self.costs = Costs(problem, telling)
         self.ahead = CostsAhead(problem, self.costs, must_meet=must_meet)
         self.alike = Alike(problem)
+        depths = Depths(problem)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):
                 continue  # whatever else is wrong there does not matter
-            self.relations[self._relation_depth(relation)].append(relation)
+            self.relations[depths.of_relation(relation)].append(relation)
         self.backends: list[list[Backend]] = [[] for _ in range(self.depth + 1)]
         for backend in telling if any_will_do else Backend:
-            self.backends[self._backend_depth(backend)].append(backend)
+            self.backends[depths.of_backend(backend)].append(backend)
         self.relevant = self._relevant(telling) if any_will_do else set(problem.packages)
         self.best: Solution | None = None
         self.nodes = 0
@@ -128,9 +126,7 @@ class _Search:
         was cut off among the releases beside one torch comes to the others so."""
         there = fact_mapping(problem.environment.fact("packages.installed"))
         self.step = 1 + len(there) // _SLOWED_BY
-        self._deciding = [self._decided_at(depth) for depth in range(self.depth + 1)]
-        self._told: dict[Hashable, dict[str, tuple[int, int]]] = {}
-        """The errors and warnings that rules found, by what decides these, and their names."""
+        self.told = Told(problem, self.relations)
         self.beside = ""
         """The key of the one torch that is looked at, if one is."""
         self.comes_again = False
@@ -199,45 +195,13 @@ class _Search:
         found |= {name for backend in wished for name in kernels.decided_by(backend)}
         return found | set(self.problem.wishes.packages)
 
-    def _place(self, package: str) -> int:
-        """Return the depth at which a package is decided; 0 for one that is never asked."""
-        order = self.problem.order
-        return order.index(package) + 1 if package in order else 0
-
-    def _relation_depth(self, relation: Relation) -> int:
-        if EVERYTHING in relation.decided_by:
-            return self.depth
-        return max(map(self._place, relation.decided_by), default=0)
-
-    def _backend_depth(self, backend: Backend) -> int:
-        """Return where a backend is decided: with what its package lacks and a fix would install.
-
-        Earlier it would look missed, and a later choice would take that back.
-        """
-        packages = self.problem.kernels.decided_by(backend)
-        lacking = (name for package in packages for name in self._lacking(package))
-        return max(map(self._place, (*packages, *lacking)))
-
-    def _lacking(self, package: str) -> Iterator[str]:
-        """Yield the packages to be decided by which what a package lacks may come."""
-        problem = self.problem
-        there = fact_mapping(problem.environment.fact("packages.installed"))
-        needs = fact_mapping(problem.environment.fact(f"{package}.requires"))
-        for name, specifier in needs.items():
-            key = package_of(name, name)
-            is_met = name in there and satisfies(there[name], specifier)
-            if name in problem.offers or (key in problem.packages and not is_met):
-                yield key
-
     def _root(self) -> PartialState:
         """Judge the state in which nothing is decided."""
         nothing = PartialState({}, self.problem.environment, (), {})
         fresh = self._fresh(self.problem.environment, {}, Cost())
         return self._judged(nothing, {}, self.problem.environment, 0, fresh or [])
 
-    def _fresh(
-        self, environment: Environment, state: State, least: Cost
-    ) -> list[Judgement] | None:
+    def _fresh(self, environment: Environment, state: State, least: Cost) -> list[Judgement] | None:
         """Return what is told once so many packages are decided; None if that is too much.
 
         `least`: what the state costs at least, before that.
@@ -249,50 +213,12 @@ class _Search:
             if not told:
                 continue
             found += told
-            errors = failures(told, Severity.ERROR, self._may_be_excused)
-            warnings = failures(told, Severity.WARNING, self._may_be_excused)
-            if EVERYTHING not in relation.decided_by and (errors or warnings):
-                self._told.setdefault(self._asked(relation, state), {})[relation.key] = (
-                    errors,
-                    warnings,
-                )
-            if errors:
+            if errors := self.told.learn(relation, state, told):
                 least = msgspec.structs.replace(least, errors=least.errors + errors)
                 if not self._can_win(least):
                     relations.insert(0, relations.pop(place))
                     return None
         return found
-
-    def _may_be_excused(self, each: Judgement) -> bool:
-        return self.problem.may_be_excused((), each)
-
-    def _asked(self, relation: Relation, state: State) -> Hashable:
-        """Return what decides what a rule tells of a state."""
-        return tuple((name, c.key) for name, c in state.items() if name in relation.decided_by)
-
-    def _with_told(self, least: Cost, state: State) -> Cost:
-        """Return a bound with what rules told before of a state that was alike to them."""
-        errors = warnings = 0
-        for names in self._deciding[len(state)]:
-            told = self._told.get(tuple((name, state[name].key) for name in names))
-            for each in told.values() if told else ():
-                errors += each[0]
-                warnings += each[1]
-        if not (errors or warnings):
-            return least
-        return msgspec.structs.replace(
-            least, errors=least.errors + errors, warnings=least.warnings + warnings
-        )
-
-    def _decided_at(self, depth: int) -> tuple[tuple[str, ...], ...]:
-        """Return which packages decide rules at a depth, in order."""
-        before = self.problem.order[:depth]
-        found = (
-            tuple(name for name in before if name in relation.decided_by)
-            for relation in self.relations[depth]
-            if EVERYTHING not in relation.decided_by
-        )
-        return tuple(dict.fromkeys(found)) if depth else ()
 
     def _judged(
         self,
@@ -341,7 +267,9 @@ class _Search:
         children = [*self._children(node, package, [first], seen)]
         if children and children[0].ahead.is_no_worse_than(node.ahead):
             self._descend(children.pop())
-        affordable = takewhile(lambda _: self.nodes < self.limit and not self._is_lost(depth), others)
+        affordable = takewhile(
+            lambda _: self.nodes < self.limit and not self._is_lost(depth), others
+        )
         promising = self._children(node, package, affordable, seen)
         if not self.any_will_do:
             promising = iter(sorted((*children, *promising), key=attrgetter("ahead")))
@@ -407,7 +335,7 @@ class _Search:
                 seen[kind] = choice, more
             least = self.costs.at_least(node.bound, choice)
             state = {**node.state, package: choice}
-            if not self._can_win(following(self._with_told(least, state), choice, more)):
+            if not self._can_win(following(self.told.within(least, state), choice, more)):
                 continue
             asked = tuple((name, each.key) for name, each in state.items())
             if asked in self._judged_once:

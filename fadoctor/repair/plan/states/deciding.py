@@ -1,7 +1,7 @@
 """Which packages decide how a rule about all that is installed comes out, in one environment.
 
-Such a rule asks about a few of them, which tables and requirements name: it can be judged as soon as
-these are decided, rather than once everything is.
+Such a rule asks about a few of them, which tables and requirements name: it can be judged as soon
+as these are decided, rather than once everything is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.declared import BY_NAMES
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.same_version import TABLE as SAME_VERSION
-from fadoctor.model.fact import Known, fact_mapping, fact_text
+from fadoctor.model.fact import fact_mapping, fact_text
 from fadoctor.model.packages import PACKAGES, TORCH, package_of
 from fadoctor.repair.plan.states.post_state import REQUIRED, SETTLED
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING, facts_of_all
@@ -33,9 +33,7 @@ _CHECKS = "requirement-checks"
 class Deciding:
     """Those of one environment."""
 
-    def __init__(
-        self, environment: Environment, matrix: Matrix, same_folder: SameFolder
-    ) -> None:
+    def __init__(self, environment: Environment, matrix: Matrix, same_folder: SameFolder) -> None:
         """Take the environment before any choice, and the tables."""
         self._environment = environment
         self._matrix = matrix

@@ -9,7 +9,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.same_version import of_same_version
 from fadoctor.knowledge.matrix.versions import version_key, version_part
-from fadoctor.model.fact import Known, fact_mapping
+from fadoctor.model.fact import fact_mapping
 from fadoctor.model.packages import (
     BESIDE_TORCH,
     FRAMEWORKS,
@@ -22,13 +22,14 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from fadoctor.repair.plan.choices.offers import bounded, is_told, newest_in, offer
-from fadoctor.repair.plan.choices.released import accepts, is_there, within_both
+from fadoctor.repair.plan.choices.released import accepts, is_there
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.states.at_odds import at_odds
 from fadoctor.repair.plan.states.moving_along import held_back, newest_together
 from fadoctor.repair.plan.states.requirements import Violation, named_or_installed, violations
 from fadoctor.repair.plan.states.unbringable import unbringable
-from fadoctor.sources.targets.unmet_requirements import NAMED
+from fadoctor.repair.plan.states.undecided import without
+from fadoctor.repair.plan.states.undeclared import undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -76,24 +77,16 @@ def aftermath(
     packages that are decided, on what is removed, or of packages that are kept, cannot be mended.
     """
     followers: dict[str, Choice] = {}
-    broken = []
+    broken: list[Violation] = []
     found: dict[str, bool] = {}
     environment = without(environment, undecided)
     requirements = problem.requirements(environment)
     helpers = problem.session.candidates.helpers
     company = Company(problem, environment, requirements, followers, careful=careful)
-    for package, wished in _asked_along(problem, state, environment):
-        if package in undecided:
-            continue
-        name = distribution_of(package)
-        choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
-        if choice is not None:
-            followers[package] = choice
-            found[package] = False
-        elif package in problem.wishes.frameworks:
-            broken.append(Violation(_ASKER, name, wished, ""))
+    broken += _asked(company, state, followers, undecided)
+    found |= dict.fromkeys(followers, False)
     for each in violations(environment, requirements):
-        if undecided and each.is_about(undecided):
+        if each.is_about(undecided):
             continue
         coming = _follower(state, company, each)
         for choice in coming:
@@ -101,7 +94,7 @@ def aftermath(
             followers.setdefault(choice.package, choice)
         if not coming and not was_so(problem, state, each):
             broken.append(each)
-    coming_along = _undeclared(problem, state, environment, followers)
+    coming_along = undeclared(problem, state, environment, followers)
     followers |= coming_along
     found |= dict.fromkeys(coming_along, False)
     there = named_or_installed(environment)
@@ -115,8 +108,7 @@ def aftermath(
     for first, second in combinations(moving, 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
-    if undecided:
-        broken = [each for each in broken if not each.is_about(undecided)]
+    broken = [each for each in broken if not each.is_about(undecided)]
     replaced = [followers[package] for package, is_replaced in found.items() if is_replaced]
     majors = sum(_has_other_major(each, there.get(each.distribution, "")) for each in replaced)
     return Aftermath(
@@ -124,20 +116,20 @@ def aftermath(
     )
 
 
-def without(environment: Environment, packages: Collection[str]) -> Environment:
-    """Return the environment as if nobody knew of some packages whether they are there."""
-    if not packages:
-        return environment
-    facts = dict(environment.facts)
-    for package in packages:
-        for noun in ("version", "requires"):
-            facts.pop(f"{package}.{noun}", None)
-    for name in ("packages.installed", NAMED):
-        fact = facts.get(name)
-        if isinstance(fact, Known) and isinstance(fact.value, dict):
-            left = {n: v for n, v in fact.value.items() if package_of(n, n) not in packages}
-            facts[name] = Known(left, fact.source)
-    return msgspec.structs.replace(environment, facts=facts)
+def _asked(
+    company: Company, state: State, followers: dict[str, Choice], undecided: Collection[str]
+) -> Iterator[Violation]:
+    """Add what was asked for and comes along; yield what has no release that fits."""
+    problem, helpers = company.problem, company.problem.session.candidates.helpers
+    for package, wished in _asked_along(problem, state, company.environment):
+        if package in undecided:
+            continue
+        name = distribution_of(package)
+        choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
+        if choice is not None:
+            followers[package] = choice
+        elif package in problem.wishes.frameworks:
+            yield Violation(_ASKER, name, wished, "")
 
 
 def _has_other_major(choice: Choice, here: str) -> bool:
@@ -161,33 +153,6 @@ def _asked_along(
         is_open = package in problem.wishes.asked and package not in state
         if is_open and not is_there(environment, package):
             yield package, problem.wishes.pinned.get(package, "")
-
-
-def _undeclared(
-    problem: Problem, state: State, environment: Environment, followers: Collection[str]
-) -> dict[str, Choice]:
-    """Return ranges of what comes along with what is new, and works with it in older ones alone.
-
-    Its metadata do not say so: an installer would take the newest release. Of what is there a
-    rule tells.
-    """
-    found: dict[str, Choice] = {}
-    stays = {*state, *followers, *problem.wishes.kept}
-    new = (each for each in state.values() if each.is_change and is_told(each))
-    for asker in () if problem.is_from_nothing else new:
-        needs = fact_mapping(environment.fact(f"{asker.package}.requires"))
-        for name, specifier in needs.items():
-            package = package_of(name, name)
-            if package in stays or is_there(environment, package):
-                continue
-            bound = bounded(problem.session.matrix, asker.distribution, asker.version, name, "")
-            asked = within_both(specifier, bound)
-            known = problem.session.candidates.helpers.fitting(name, environment, [asked], {})
-            who = [(asker.distribution, asker.version)]
-            end = problem.session.months.end_of_their_time(known, who) if bound else ""
-            coming = newest_in(name, within_both(asked, end), "") if bound else None
-            found |= {package: coming} if coming is not None else {}
-    return found
 
 
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:

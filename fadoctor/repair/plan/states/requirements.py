@@ -41,7 +41,8 @@ class Violation(msgspec.Struct, frozen=True):
 
     def is_about(self, packages: Collection[str]) -> bool:
         """Return whether it is a requirement of one of some packages, or one on such."""
-        return any(package_of(name, name) in packages for name in (self.distribution, self.needs))
+        names = (self.distribution, self.needs) if packages else ()
+        return any(package_of(name, name) in packages for name in names)
 
     @property
     def text(self) -> str:

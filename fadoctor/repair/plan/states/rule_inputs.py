@@ -196,7 +196,7 @@ def _is_about_others(condition: Condition, package: str) -> bool:
     return bool(names) and names.isdisjoint(PACKAGES[package])
 
 
-def tests_of_version(rule: Rule, package: str, about: str = "") -> Iterator[str]:
+def compared_with(rule: Rule, package: str, about: str = "") -> Iterator[str]:
     """Yield what a rule compares the version of a package with, as text.
 
     `about`: the package that it is judged for, where it is judged for each.
