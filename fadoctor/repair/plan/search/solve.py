@@ -147,9 +147,9 @@ class _Search:
         else:
             if self.comes_again:
                 # of each torch what is best beside it: it leaves little to look at
-                most = whole if is_large else self.nodes + whole // _EACH_TORCH
+                most = whole if is_large else min(whole, self.nodes + whole // _EACH_TORCH)
                 self._descended(root, most, is_greedy=True)
-                self._improve(root)
+                self._improve(root, whole)
                 self.comes_again = False
             complete = self._descended(root, whole)
         if self.best is None:
@@ -164,12 +164,12 @@ class _Search:
         """Return whether all states are looked at within a few steps, by trying."""
         return self._descended(root, min(self.limit, self.nodes + self.limit // _AT_FIRST))
 
-    def _improve(self, root: PartialState) -> None:
+    def _improve(self, root: PartialState, whole: int) -> None:
         """Look at what else may come beside the torch of the best state."""
         if self.best is not None and TORCH in self.problem.packages:
             place = self.problem.packages.index(TORCH)
             self.beside = self.best.choices[place].key
-            self._descended(root, self.nodes + NODE_LIMIT // _BESIDE)
+            self._descended(root, min(whole, self.nodes + whole // _BESIDE))
             self.beside = ""
 
     def _descended(self, root: PartialState, limit: int, *, is_greedy: bool = False) -> bool:
