@@ -27,7 +27,7 @@ from fadoctor.repair.plan.search.lessons import Lessons
 from fadoctor.repair.plan.search.problem import Base, Problem, Session
 from fadoctor.repair.plan.search.shortfall import FAILS, answer_for, best_answers
 from fadoctor.repair.plan.search.solution import Solution
-from fadoctor.repair.plan.search.solve import NODE_LIMIT, solve
+from fadoctor.repair.plan.search.solve import ALL_STEPS, NODE_LIMIT, solve
 from fadoctor.repair.plan.search.wishes import WishRequest, describe, wishes_of
 from fadoctor.repair.plan.states.after_unset import without_folders
 from fadoctor.repair.plan.states.compiled import ASSUMED
@@ -289,7 +289,8 @@ class _Planning:
         def reach(environment: Environment) -> Environment | None:
             before = foresee(environment, self.session.knowledge)
             other = _Planning(before, self.session, self.question)
-            found = other.solved(QUICK_LIMIT, gives_up=True)
+            left = max(ALL_STEPS - self.problem.steps, 1)
+            found = other.solved(min(QUICK_LIMIT, left), gives_up=True)
             after = other.problem.post.after(other.problem.environment, found.changes)
             is_proved = found.complete and prove(other.problem, after)[0].clean
             return after if is_proved else None

@@ -155,7 +155,7 @@ def _below_minimum(
 
 def _told(unmet: list[_Unmet], checks: _Checks) -> dict[str, Value]:
     """Return what one rule for all packages says of them."""
-    checked = checks.words("checks") | _names(checks.words("if_there"))
+    checked = checks.words("checks") | names_in(checks.words("if_there"))
     wanted = checks.words("there") if checks.is_by_table else frozenset()
     refused = [each.name for each in unmet
                if (each.name in checked and not each.in_use)
@@ -267,11 +267,12 @@ class _Checks:
         return self.matrix.find(table, keys)
 
 
-def _names(words: frozenset[str]) -> frozenset[str]:
+def names_in(words: Collection[str]) -> frozenset[str]:
+    """Return the names of requirements, which words hold with or without a specifier."""
     return frozenset(_specifiers(words))
 
 
-def _specifiers(words: frozenset[str]) -> dict[str, str]:
+def _specifiers(words: Collection[str]) -> dict[str, str]:
     return {
         match[0]: word[match.end() :] for word in sorted(words) if (match := re.match(_NAME, word))
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,16 @@ class Company:
         self._asked: dict[tuple[tuple[str, str], ...], Requirements] = {}
         """What all require, by what follows: more does while one company is asked."""
 
+    @cached_property
+    def there(self) -> Mapping[str, str]:
+        """What is there by then, with its versions."""
+        return named_or_installed(self.environment)
+
+    @cached_property
+    def before(self) -> Mapping[str, str]:
+        """What is there before any change, with its versions."""
+        return named_or_installed(self.problem.environment)
+
     def while_moving(self, names: Collection[str], more: Mapping[str, Choice]) -> Company:
         """Return the company while some of it move, with more that comes along."""
         followers = {**self.followers, **more}
@@ -87,7 +98,7 @@ class Company:
 
         The newest of the earlier ones where no such release fits.
         """
-        here = named_or_installed(self.problem.environment).get(distribution, "")
+        here = self.before.get(distribution, "")
         later = self.newest(distribution, f">={here.partition('+')[0]}") if here else None
         return later or self.newest(distribution)
 
@@ -110,7 +121,7 @@ class Company:
     def _lacks(self, choice: Choice) -> bool:
         """Return whether something that a release requires is not here, and cannot come."""
         helpers = self.problem.session.candidates.helpers
-        there = named_or_installed(self.environment)
+        there = self.there
         followers = {**self.followers, choice.package: choice}
         beside = Company(
             self.problem, self.environment, self.requirements, followers, careful=False
@@ -135,8 +146,7 @@ class Company:
     def _fitting(self, distribution: str, specifier: str = "") -> list[Choice]:
         """Return the releases that all take, newest first."""
         helpers = self.problem.session.candidates.helpers
-        there = named_or_installed(self.environment)
-        there = {name: version for name, version in there.items() if name not in self.moving}
+        there = {name: v for name, v in self.there.items() if name not in self.moving}
         there |= {each.distribution: each.version for each in self.followers.values()}
         asking = [
             (asker, there.get(asker, ""), needs[distribution])
@@ -185,7 +195,7 @@ class Company:
         Programs are written for one major version: another comes only where no release of it fits.
         In a file one that no pin rules out goes before: else another line has to change.
         """
-        installed = named_or_installed(self.problem.environment)
+        installed = self.before
         here = installed.get(distribution, "")
         major = version_part(here, "major")
         found = sorted(releases, key=lambda each: version_part(each.version, "major") != major)

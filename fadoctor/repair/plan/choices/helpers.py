@@ -47,6 +47,7 @@ class Helpers:
         self._found: dict[object, tuple[Choice, ...]] = {}
         self._asked_by: dict[str, tuple[str, ...]] = {}
         self._declared: dict[str, list[Row]] = {}
+        self._needs: dict[tuple[str, str, str], dict[str, str]] = {}
         self._told: dict[tuple[str, str], dict[str, str]] = {}
         self._offers: dict[str, Choice | None] = {}
         self._brought: dict[str, tuple[Choice, ...]] = {}
@@ -190,6 +191,13 @@ class Helpers:
 
     def needs(self, name: str, version: str, platform: str = "") -> dict[str, str]:
         """Return what a release requires of others in certain versions, on a platform."""
+        asked = (name, version, platform)
+        if asked not in self._needs:
+            self._needs[asked] = self._needed(name, version, platform)
+        return self._needs[asked]
+
+    def _needed(self, name: str, version: str, platform: str) -> dict[str, str]:
+        """Return what `needs` keeps."""
         own = self._library_of(version) if name == TRANSFORMERS else {}
         for other, _, needs in self._of(name):
             if other == version:

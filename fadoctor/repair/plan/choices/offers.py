@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -108,9 +109,14 @@ def at_its_end(choice: Choice, here: str) -> Choice:
 
 def is_told(choice: Choice) -> bool:
     """Return whether the version of a choice is the one that comes, not the least of a range."""
-    lowest = _LOWEST.search(choice.requirement)
+    return _is_told(choice.requirement, choice.version)
+
+
+@lru_cache(maxsize=8192)
+def _is_told(requirement: str, version: str) -> bool:
+    lowest = _LOWEST.search(requirement)
     is_range = lowest is not None and lowest[0].startswith(">=")
-    return not is_range or lowest is None or lowest[1] != choice.version
+    return not is_range or lowest is None or lowest[1] != version
 
 
 def bounded(matrix: Matrix, asker: str, version: str, needs: str, specifier: str) -> str:

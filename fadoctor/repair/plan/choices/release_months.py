@@ -41,8 +41,8 @@ class ReleaseMonths:
         they work, and none says until which one. As they are where none is long after it, or nobody
         knows.
         """
-        months = [self._of(each.distribution, each.version) for each in found]
-        for asker in sorted({month for each in askers if (month := self._of(*each)) is not None}):
+        months = [self.of(each.distribution, each.version) for each in found]
+        for asker in sorted({month for each in askers if (month := self.of(*each)) is not None}):
             minors = {
                 version_part(each.version, "minor")
                 for each, month in zip(found, months, strict=True)
@@ -66,16 +66,17 @@ class ReleaseMonths:
 
     def long_after(self, late: tuple[str, str], early: tuple[str, str]) -> int:
         """Return how many months a release came after another, 0 for few, or where nobody knows."""
-        first, second = self._of(*early), self._of(*late)
+        first, second = self.of(*early), self.of(*late)
         passed = second - first if first is not None and second is not None else 0
         return passed if passed > _LONG else 0
 
     def newest_of(self, releases: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the one of some releases that was published last, none where nobody knows."""
-        dated = [(month, each) for each in releases if (month := self._of(*each)) is not None]
+        dated = [(month, each) for each in releases if (month := self.of(*each)) is not None]
         return [max(dated)[1]] if dated else []
 
-    def _of(self, distribution: str, version: str) -> int | None:
+    def of(self, distribution: str, version: str) -> int | None:
+        """Return the month of a release as a number, None where nobody knows."""
         return self._months.get((distribution, version_part(version, "base") or version))
 
 

@@ -14,7 +14,7 @@ from fadoctor.repair.plan.choices.released import is_there
 from fadoctor.repair.plan.hub.hub_route import must_not_ask
 from fadoctor.repair.plan.proof import prove
 from fadoctor.repair.plan.search.problem import Problem
-from fadoctor.repair.plan.search.solve import solve
+from fadoctor.repair.plan.search.solve import ALL_STEPS, solve
 from fadoctor.repair.plan.search.wishes import PAIR, wish_text, with_hub
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _UNPROVED = ", though whether it works here is not proved"
 _BRING = "copy the Hub's cache from a machine with a network, and set HF_HUB_CACHE to its folder"
 _LIMIT = 600
 """Partial states that are looked at for another way."""
+_LEAST = 100
+"""Steps of that search where others for the same plan took theirs."""
 
 
 def hub_instead(problem: Problem, base: Base) -> Iterator[Alternative]:
@@ -45,7 +47,8 @@ def hub_instead(problem: Problem, base: Base) -> Iterator[Alternative]:
     other = Problem(
         problem.session, problem.environment, _near(problem, wishes), base, problem.others
     )
-    solution = solve(other, _LIMIT) if PAIR[1] in other.packages else None
+    limit = min(_LIMIT, max(ALL_STEPS - problem.steps, _LEAST))
+    solution = solve(other, limit) if PAIR[1] in other.packages else None
     if solution is None or not any(choice.package == PAIR[1] for choice in solution.changes):
         return
     after = problem.post.after(problem.environment, solution.changes)

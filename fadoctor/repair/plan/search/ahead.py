@@ -8,7 +8,7 @@ are follows from the torch alone, so that the search need not come to the framew
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,7 @@ from fadoctor.repair.plan.search.unchosen import Beside, Unchosen
 from fadoctor.repair.plan.states.requirements import satisfies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.search.cost import Cost
@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 
 _NONE = (0, 0)
 """The errors and changes of what adds none."""
+
+
+class _Way(NamedTuple):
+    """What may become of a framework, and what that adds."""
+
+    choice: Choice
+    errors: int
+    changed: int
+    missed: int
+    is_alone: bool
+    """Whether nothing that nobody decides about follows from it."""
+
 
 _Need = tuple[str, str, str]
 """A distribution, its package, and the range that is asked for."""
@@ -49,6 +61,9 @@ class CostsAhead:
             if name in FRAMEWORKS and (name in problem.there or name in problem.wishes.asked)
         )
         self._needs: dict[tuple[str, str], tuple[_Need, ...]] = {}
+        self._ways: dict[Hashable, tuple[_Way, ...]] = {}
+        self._alike: dict[tuple[_Need, ...], tuple[_Need, ...]] = {}
+        """One object for all that need the same."""
         self.unchosen = Unchosen(problem)
         self.strain = Strain(problem)
 
@@ -74,6 +89,23 @@ class CostsAhead:
 
         And whether that is for nothing that follows from it; `beside`: None where that is left out.
         """
+        asked = (name, beside is None, *((n, choice.key) for n, choice in state.items()))
+        if asked not in self._ways:
+            self._ways[asked] = tuple(self._ways_of(name, state, environment, beside))
+        found = (
+            (
+                _with(self.costs.at_least(bound, way.choice), way.errors, way.changed, way.missed),
+                way,
+            )
+            for way in self._ways[asked]
+        )
+        least = min(found, key=itemgetter(0), default=None)
+        return (bound, True) if least is None else (least[0], least[1].is_alone)
+
+    def _ways_of(
+        self, name: str, state: State, environment: Environment, beside: Beside | None
+    ) -> Iterator[_Way]:
+        """Yield what may become of a framework, and what that adds: of several the least."""
         wishes = self.problem.wishes
         pinned = wishes.pinned.get(name, "")
         here = fact_text(environment.fact(f"{name}.version"), "")
@@ -83,46 +115,52 @@ class CostsAhead:
         releases = self.problem.session.candidates.releases(name, environment)
         if pinned:
             releases = tuple(each for each in releases if accepts(pinned, each.version))
-        found: list[tuple[Cost, bool]] = []
         if not (is_missed and self.must_meet and releases):
             kept = keep(name)
             quarrels = self.problem.quarrels.count({**state, name: kept}, environment, name)
             more = self.unchosen.more(beside, kept) if beside is not None else _NONE
             missed = FAILS[0] if is_missed else 0
+            yield _Way(kept, quarrels + more[0], more[1], missed, more == _NONE)
             if not (quarrels or missed or any(more)):
-                return bound, True
-            least = _with(bound, quarrels + more[0], more[1], missed)
-            found.append((least, more == _NONE))
+                return
         installed = fact_mapping(environment.fact("packages.installed"))
         best: tuple[int, int] | None = None
+        seen: set[tuple[int, int]] = set()
         for choice in releases:
+            needs = self._needs_of(choice)
+            kind = (id(needs), self.unchosen.number(choice))
+            if kind in seen:
+                continue
+            seen.add(kind)
             more = self.unchosen.more(beside, choice) if beside is not None else _NONE
             broken = sum(
                 package in state and not satisfies(installed.get(needed, ""), specifier)
-                for needed, package, specifier in self._needs_of(choice)
+                for needed, package, specifier in needs
             )
             asked = broken + more[0], more[1]
             if best is not None and best <= asked:
                 continue  # a newer release asks for no more
             best = asked
-            found.append((_with(self.costs.at_least(bound, choice), *asked), more == _NONE))
+            yield _Way(choice, *asked, 0, more == _NONE)
             if best <= _NONE:
-                break
-        return min(found, key=itemgetter(0), default=(bound, True))
+                return
 
     def is_told_of(self, package: str, state: State) -> bool:
         """Return whether what a package itself adds is in a bound of what follows from a state."""
         return package in FRAMEWORKS or package in self.strain.of(state)
 
-    def children(self, state: State, package: str) -> Callable[[Cost, Choice], Cost]:
-        """Return what gives a bound of all that follows from one more choice for a package."""
-        beside = self.unchosen.beside(state)
-        errors, changed = beside.costs
+    def children(
+        self, state: State, package: str
+    ) -> Callable[[Cost, Choice, tuple[int, int]], Cost]:
+        """Return what gives a bound of all that follows from one more choice for a package.
+
+        It is handed what packages that nobody decides about add.
+        """
+        errors, changed = self.unchosen.beside(state).costs
         decided = {*state, package}
         refusing = self.strain.of(state).difference(decided)
 
-        def of(cost: Cost, choice: Choice) -> Cost:
-            more = self.unchosen.more(beside, choice)
+        def of(cost: Cost, choice: Choice, more: tuple[int, int]) -> Cost:
             moving = refusing | self.strain.refusing(choice).difference(decided)
             return _with(cost, errors + more[0], changed + more[1] + len(moving))
 
@@ -131,7 +169,8 @@ class CostsAhead:
     def _needs_of(self, choice: Choice) -> tuple[_Need, ...]:
         asked = (choice.package, choice.version)
         if asked not in self._needs:
-            self._needs[asked] = tuple(_needs(choice))
+            found = tuple(_needs(choice))
+            self._needs[asked] = self._alike.setdefault(found, found)
         return self._needs[asked]
 
 

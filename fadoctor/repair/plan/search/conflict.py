@@ -31,7 +31,7 @@ from fadoctor.repair.plan.search.constraints import (
 from fadoctor.repair.plan.search.own_attention import OwnAttention
 from fadoctor.repair.plan.search.problem import Base, Problem
 from fadoctor.repair.plan.search.shortfall import FAILS, best_answers
-from fadoctor.repair.plan.search.solve import NODE_LIMIT, can_meet, solve_wishes
+from fadoctor.repair.plan.search.solve import ALL_STEPS, NODE_LIMIT, can_meet, solve_wishes
 from fadoctor.repair.plan.search.wished_names import HUB
 from fadoctor.repair.plan.search.wishes import has_kernel, wish_text
 from fadoctor.repair.plan.states.requirements import violations
@@ -42,15 +42,12 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.verdict import Backend, Verdict
     from fadoctor.repair.plan.search.constraint import Constraint
+    from fadoctor.repair.plan.search.solution import Solution
 
-
-_STEPS = 2 * NODE_LIMIT
-"""Steps of all searches of one question together: what is explained must not take longer than the
-plan. Where a conflict is found at all, a search takes a few hundred."""
 
 _NO_COMBINATION = "no known combination of releases works"
 
-_LEAST_STEPS = 150
+_LEAST_STEPS = 100
 """Steps of a search when those are used up."""
 
 
@@ -172,7 +169,6 @@ class _Question:
         self.base = base
         self.wish = wish
         self._answers: dict[tuple[str, ...], bool] = {}
-        self._steps = _STEPS
 
     def problem_without(self, relaxed: list[Constraint]) -> Problem | None:
         """Return the problem without some constraints, None where that cannot be thought."""
@@ -196,9 +192,19 @@ class _Question:
 
     def _is_met(self, problem: Problem) -> bool:
         """Return whether a search that is cut off meets the wish."""
-        limit = min(NODE_LIMIT, max(self._steps, _LEAST_STEPS))
-        found, steps = can_meet(problem, limit)
-        self._steps -= steps
+        found, steps = can_meet(problem, self._limit)
+        self.problem.steps += steps
+        return found
+
+    @property
+    def _limit(self) -> int:
+        """The steps of one search: what is explained is a part of the plan."""
+        return min(NODE_LIMIT, max(ALL_STEPS - self.problem.steps, _LEAST_STEPS))
+
+    def _solved(self, problem: Problem) -> Solution | None:
+        """Return the best state found that meets the wish."""
+        found = solve_wishes(problem, self._limit)
+        self.problem.steps += self._limit if found is None else found.nodes
         return found
 
     def smallest(self, constraints: list[Constraint]) -> list[Constraint]:
@@ -216,7 +222,7 @@ class _Question:
     def harm(self) -> Harm:
         """Return what breaks where the wish is met although nothing is given up."""
         problem = self.problem_without([])
-        solution = solve_wishes(problem) if problem is not None else None
+        solution = self._solved(problem) if problem is not None else None
         if problem is None or solution is None:
             return Harm()
         after = problem.post.after(problem.environment, solution.changes)
@@ -241,7 +247,7 @@ class _Question:
         if problem is not None:
             cells = _still_wished(problem)
             problem.wishes = msgspec.structs.replace(problem.wishes, cells=cells)
-        solution = solve_wishes(problem) if problem is not None else None
+        solution = self._solved(problem) if problem is not None else None
         if problem is None or solution is None or (errors and solution.cost.errors >= errors):
             return None
         after = problem.post.after(problem.environment, solution.changes)

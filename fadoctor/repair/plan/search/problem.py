@@ -48,6 +48,7 @@ from fadoctor.repair.plan.search.wishes import HALF, PAIR, may_work, without_hub
 from fadoctor.repair.plan.states.backend_predictions import Cells
 from fadoctor.repair.plan.states.broken_requirements import Quarrels
 from fadoctor.repair.plan.states.contract_state import contract_packages
+from fadoctor.repair.plan.states.deciding import Deciding
 from fadoctor.repair.plan.states.left_unmet import LeftUnmet, other_askers
 from fadoctor.repair.plan.states.post_state import PostState
 from fadoctor.repair.plan.states.relations import Judge, placed, relations_of
@@ -132,7 +133,9 @@ class Problem:
         self.wishes = wishes if self._can_come_from_the_hub() else without_hub(wishes)
         present = {"", *self._present()}
         judged = (r for r in session.relations if r.rule.id not in base.left_out)
-        self.relations = tuple(placed(judged, present, contract_packages(environment)))
+        deciding = Deciding(environment, session.matrix, session.post.same_folder)
+        contracts = contract_packages(environment)
+        self.relations = tuple(placed(judged, present, contracts, deciding.of))
         self.worked = frozenset(
             (v.gpu, v.backend, v.dtype) for v in base.verdicts if v.predicted is Predicted.WORKS
         )
@@ -154,6 +157,8 @@ class Problem:
         self.broken_before = {(v.distribution, v.needs) for v in violations(environment, needs)}
         self.there = frozenset(name for name in self.packages if is_there(environment, name))
         """Of the packages that are decided those that are installed."""
+        self.steps = 0
+        """Of searches for its plan until now."""
         self.order = decided_in_order(self.packages, self.there, wishes, self._idle())
 
     def _can_come_from_the_hub(self) -> bool:
@@ -179,6 +184,10 @@ class Problem:
     ) -> list[Choice]:
         """Return what may be chosen for a package beside what is chosen already, best first."""
         return domain(self, package, environment, decided)
+
+    def packages_after(self, state: Collection[str]) -> frozenset[str]:
+        """Return the packages that a state has not decided about."""
+        return frozenset(name for name in self.packages if name not in state)
 
     def is_needed_no_more(self, package: str, environment: Environment) -> bool:
         """Return whether something required a package, and nothing of a state does."""

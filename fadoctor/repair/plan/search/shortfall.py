@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Unknown, fact_text
@@ -166,17 +167,19 @@ def _unproved(judgements: Iterable[Judgement], environment: Environment) -> froz
     facts = environment.facts
     undecided: dict[str, bool] = {}
     for each in judgements:
-        if each.outcome is Outcome.UNKNOWN:
-            found = each.scope.unknown_facts()
-            forgiven = bool(found) and (
-                all(_is_about_code(name) or _is_as_read(facts.get(name)) for name in found)
-                or not any(
-                    facts.get(name, fact).source.startswith(AFTER)
-                    for name, fact in each.scope.read.items()
-                )
-            )
-            undecided[each.rule.id] = undecided.get(each.rule.id, True) and forgiven
+        if each.outcome is Outcome.UNKNOWN and undecided.get(each.rule.id, True):
+            undecided[each.rule.id] = _is_forgiven(each, facts)
     return frozenset(rule_id for rule_id, forgiven in undecided.items() if forgiven)
+
+
+def _is_forgiven(each: Judgement, facts: Mapping[str, Fact]) -> bool:
+    found = each.scope.unknown_facts()
+    return bool(found) and (
+        all(_is_about_code(name) or _is_as_read(facts.get(name)) for name in found)
+        or not any(
+            facts.get(name, fact).source.startswith(AFTER) for name, fact in each.scope.read.items()
+        )
+    )
 
 
 def _is_as_read(fact: Fact | None) -> bool:
@@ -184,6 +187,7 @@ def _is_as_read(fact: Fact | None) -> bool:
     return isinstance(fact, Unknown) and not fact.source.startswith(AFTER)
 
 
+@lru_cache(maxsize=4096)
 def _is_about_code(name: str) -> bool:
     """Return it of names such as ``flash_attn.binary.no_code_for`` and ``torch-builds.sm (b)``."""
     return name.partition(" ")[0].rpartition(".")[2] in _ABOUT_CODE

@@ -7,8 +7,7 @@ a whole state to know, nor put a choice to the rules.
 
 from __future__ import annotations
 
-import enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +18,7 @@ from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.helpers import MOVE_ALONG
 from fadoctor.repair.plan.choices.offers import bounded, is_told
 from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.plan.search.stance import Asked, End, Releases, Stance
 from fadoctor.repair.plan.states.requirements import named_or_installed, requirements_of, satisfies
 
 if TYPE_CHECKING:
@@ -35,69 +35,27 @@ _Range = tuple[str, tuple[str, ...], tuple[str | None, ...]]
 """A distribution, the ranges in which it is asked for, and the versions of what it asks for."""
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    """What one choice asks for of one package that nobody decides about."""
-
-    needs: str
-    """The distribution."""
-    told: str
-    """The range by the facts of a state: outside of it the requirement is broken."""
-    full: str
-    """The range by all that is known, which a release that comes must be in."""
-    is_new: bool
-    """Whether it is asked by what comes, and held before or was not asked."""
-
-
-class _Stance(msgspec.Struct, frozen=True):
-    """What one choice asks for, and what it is for those that ask for it."""
-
-    asked: tuple[_Asked, ...] = ()
-    refused_by: tuple[str, ...] = ()
-    """What is installed, and refuses it, and did not refuse what was there before."""
-    distribution: str = ""
-    version: str = ""
-
-
-class _Releases(NamedTuple):
-    """The releases of one package, newest first, and what each goes with."""
-
-    every: tuple[tuple[Choice, tuple[tuple[str, str], ...]], ...]
-    others: tuple[str, ...]
-    """Whatever some of them go with in some versions."""
-
-
-class _End(enum.Enum):
-    """In what a package ends that nobody decides about."""
-
-    OPEN = enum.auto()
-    REPLACED = enum.auto()
-    BROKEN = enum.auto()
-
-    @property
-    def costs(self) -> tuple[int, int]:
-        """The errors and the changes that it costs."""
-        return int(self is _End.BROKEN), int(self is _End.REPLACED)
-
-
 class Beside:
     """What one state decides and asks for."""
 
     def __init__(self, decided: dict[str, str]) -> None:
         """Take what stays whatever is decided."""
         self.decided = decided
-        self.asked: dict[str, list[_Asked]] = {}
+        self.asked: dict[str, list[Asked]] = {}
         self.ranges: dict[str, _Range] = {}
-        self.ends: dict[str, _End] = {}
+        self.ends: dict[str, End] = {}
         """In what packages end, where that costs something."""
-        self.steps: dict[_Asked, tuple[int, int]] = {}
+        self.steps: dict[Asked, tuple[int, int]] = {}
+        self.more: dict[int, tuple[int, int]] = {}
+        """What stances add, by their numbers."""
 
     @property
     def costs(self) -> tuple[int, int]:
         """The errors and the changes that follow."""
         ends = [*self.ends.values()]
-        return ends.count(_End.BROKEN), ends.count(_End.REPLACED)
+        return ends.count(End.BROKEN), ends.count(End.REPLACED)
 
-    def with_one(self, asked: _Asked) -> Beside:
+    def with_one(self, asked: Asked) -> Beside:
         """Return it with one more that asks for a package."""
         name = asked.needs
         found = Beside(self.decided)
@@ -123,13 +81,14 @@ class Unchosen:
                 for needs, specifier in self._needs_of(asker, version).items():
                     self._askers.setdefault(needs, []).append((asker, specifier))
         self._besides: dict[tuple[tuple[str, str], ...], Beside] = {}
-        self._stances: dict[tuple[str, str], _Stance] = {}
+        self._stances: dict[tuple[str, str], Stance] = {}
+        self._numbers: dict[tuple[tuple[Asked, ...], tuple[str, ...]], int] = {}
         self._found: dict[_Range, tuple[Choice, ...]] = {}
         self._hopeless: dict[object, bool] = {}
-        self._releases: dict[str, _Releases] = {}
+        self._releases: dict[str, Releases] = {}
         self._places: dict[tuple[str, str, str], frozenset[int]] = {}
         self._links: dict[str, tuple[str, ...]] = {}
-        self._more: dict[tuple[str, str], tuple[tuple[str, str], ...]] = {}
+        self._more: dict[tuple[str, str], dict[str, str]] = {}
         self._stay = {
             name: version
             for name, version in self._there.items()
@@ -137,7 +96,7 @@ class Unchosen:
         }
         """What is kept, and is none of the packages that a search decides about."""
         self._kept = tuple(
-            _Asked(needs, specifier, specifier, False)
+            Asked(needs, specifier, specifier, False)
             for name in self._stay
             for needs, specifier in self._requirements.get(name, {}).items()
             if self._is_open(needs)
@@ -165,13 +124,23 @@ class Unchosen:
             found.asked.setdefault(each.needs, []).append(each)
         for name in dict.fromkeys((*found.asked, *refused)):
             end = self._end(name, found, is_refused=name in refused)
-            if end is not _End.OPEN:
+            if end is not End.OPEN:
                 found.ends[name] = end
         return found
 
     def more(self, beside: Beside, choice: Choice) -> tuple[int, int]:
         """Return the errors and changes that one more choice adds at least."""
         stance = self._stance(choice)
+        found = beside.more.get(stance.number)
+        if found is None:
+            found = beside.more[stance.number] = self._more_of(beside, stance)
+        return found
+
+    def number(self, choice: Choice) -> int:
+        """Return what choices share that add the same beside all."""
+        return self._stance(choice).number
+
+    def _more_of(self, beside: Beside, stance: Stance) -> tuple[int, int]:
         errors = changed = 0
         for each in stance.asked:
             if each not in beside.steps:
@@ -180,20 +149,20 @@ class Unchosen:
             errors += step[0]
             changed += step[1]
         for name in stance.refused_by:
-            if beside.ends.get(name, _End.OPEN) is _End.OPEN and not any(
+            if beside.ends.get(name, End.OPEN) is End.OPEN and not any(
                 each.needs == name for each in stance.asked
             ):
                 changed += 1
         return errors, changed
 
-    def _step(self, asked: _Asked, beside: Beside) -> tuple[int, int]:
+    def _step(self, asked: Asked, beside: Beside) -> tuple[int, int]:
         """Return what it adds that one more asks for a package."""
         name = asked.needs
-        before = beside.ends.get(name, _End.OPEN)
-        if before is _End.BROKEN:
+        before = beside.ends.get(name, End.OPEN)
+        if before is End.BROKEN:
             return 0, 0
         then = beside.with_one(asked)
-        after = self._end(name, then, is_refused=before is _End.REPLACED)
+        after = self._end(name, then, is_refused=before is End.REPLACED)
         errors, changed = after.costs
         return errors - before.costs[0], changed - before.costs[1]
 
@@ -212,26 +181,29 @@ class Unchosen:
         found = self._requirements.get(name)
         return self.helpers.needs(name, version, self.problem.platform) if found is None else found
 
-    def _stance(self, choice: Choice) -> _Stance:
+    def _stance(self, choice: Choice) -> Stance:
         asked = (choice.package, choice.key)
         if asked not in self._stances:
-            self._stances[asked] = self._taken(choice)
+            found = self._taken(choice)
+            alike = (found.asked, found.refused_by)
+            number = self._numbers.setdefault(alike, len(self._numbers))
+            self._stances[asked] = msgspec.structs.replace(found, number=number)
         return self._stances[asked]
 
-    def _taken(self, choice: Choice) -> _Stance:
+    def _taken(self, choice: Choice) -> Stance:
         if choice.kind is ChoiceKind.REMOVE:
-            return _Stance()
+            return Stance()
         before = self.problem.broken_before
         if not choice.is_change:
             here = [name for name in self._there if package_of(name, name) == choice.package]
             if len(here) != 1 or not self._there[here[0]]:
-                return _Stance()
+                return Stance()
             name, version = here[0], self._there[here[0]]
             asked = self._asked(name, version, {}, self._requirements.get(name, {}))
-            return _Stance(asked, (), name, version)
+            return Stance(asked, (), name, version)
         name, version = choice.distribution, choice.version
         if not version or not is_told(choice):
-            return _Stance()
+            return Stance()
         told = fact_mapping(choice.facts.get(f"{choice.package}.requires", _NOTHING))
         listed = self.helpers.needs(name, version, self.problem.platform)
         full = {**self.helpers.declared(name, version), **(listed or told)}
@@ -243,13 +215,11 @@ class Unchosen:
             for asker, specifier in self._askers.get(name, ())
             if not satisfies(version, specifier) and (asker, name) not in before
         )
-        return _Stance(
-            self._asked(name, version, {**moving, **told}, full), refusing, name, version
-        )
+        return Stance(self._asked(name, version, {**moving, **told}, full), refusing, name, version)
 
     def _asked(
         self, name: str, version: str, told: Mapping[str, str], full: Mapping[str, str]
-    ) -> tuple[_Asked, ...]:
+    ) -> tuple[Asked, ...]:
         """Return what a release asks for of packages that nobody decides about."""
         matrix, before = self.problem.session.matrix, self.problem.broken_before
         by_names = self.problem.session.bounds.of(name, version)
@@ -259,30 +229,30 @@ class Unchosen:
             both = ",".join(filter(None, (text, by_names.get(needs, ""))))
             if both and self._is_open(needs):
                 is_new = needs in told and (name, needs) not in before
-                found.append(_Asked(needs, told.get(needs, ""), both, is_new))
+                found.append(Asked(needs, told.get(needs, ""), both, is_new))
         return tuple(found)
 
-    def _end(self, name: str, beside: Beside, *, is_refused: bool) -> _End:
+    def _end(self, name: str, beside: Beside, *, is_refused: bool) -> End:
         """Return in what one package ends that nobody decides about."""
         here = self._there.get(name)
         if here is None and not self._is_list:
-            return _End.OPEN
+            return End.OPEN
         broken = tuple(
             each.told
             for each in beside.asked.get(name, ())
             if each.is_new and (here is None or not satisfies(here, each.told))
         )
         if not broken and not is_refused:
-            return _End.OPEN
+            return End.OPEN
         if package_of(name, name) in self.problem.wishes.kept:
-            return _End.BROKEN
+            return End.BROKEN
         if package_of(name, name) not in _OF_THEIR_OWN:
             asked = (broken, self._range(name, beside), self._further_ranges(name, beside))
             if asked not in self._hopeless:
                 self._hopeless[asked] = self._is_hopeless(name, broken, beside)
             if self._hopeless[asked]:
-                return _End.BROKEN
-        return _End.OPEN if here is None else _End.REPLACED
+                return End.BROKEN
+        return End.OPEN if here is None else End.REPLACED
 
     def _is_hopeless(self, name: str, broken: tuple[str, ...], beside: Beside) -> bool:
         """Return whether no known release takes all that is decided, and all of those are known."""
@@ -335,7 +305,7 @@ class Unchosen:
             )
         return self._places[asked]
 
-    def _releases_of(self, name: str) -> _Releases:
+    def _releases_of(self, name: str) -> Releases:
         """Return the releases of a package for this Python, and what each has to be beside."""
         if name not in self._releases:
             session, problem = self.problem.session, self.problem
@@ -348,7 +318,7 @@ class Unchosen:
                 pairs = session.pairs.of(name, each.version)
                 every.append((each, (*self.helpers.own(name, each.version), *beside, *pairs)))
             others = dict.fromkeys(other for _, needs in every for other, _ in needs)
-            self._releases[name] = _Releases(tuple(every), tuple(others))
+            self._releases[name] = Releases(tuple(every), tuple(others))
         return self._releases[name]
 
     def _further_ranges(self, name: str, beside: Beside) -> tuple[_Range, ...]:
@@ -356,16 +326,17 @@ class Unchosen:
         if name not in self._links:
             every = self._releases_of(name).every
             self._links[name] = tuple(
-                dict.fromkeys(other for each, _ in every for other, _ in self._further(each))
+                dict.fromkeys(other for each, _ in every for other in self._further(each))
             )
         among = (other for other in self._links[name] if other in beside.asked)
         return tuple(self._range(other, beside) for other in among)
 
     def _can_come(self, choice: Choice, beside: Beside) -> bool:
         """Return whether what a release requires of others that are asked for can come as well."""
-        for name, specifier in self._further(choice):
-            here = self._there.get(name, "")
-            if name not in beside.asked or (here and accepts(specifier, here)):
+        further = self._further(choice)
+        for name in beside.asked.keys() & further.keys():
+            specifier, here = further[name], self._there.get(name, "")
+            if here and accepts(specifier, here):
                 continue
             found = self._fitting(name, beside)
             fits = any(accepts(specifier, each.version) for each in found)
@@ -373,14 +344,15 @@ class Unchosen:
                 return False
         return True
 
-    def _further(self, choice: Choice) -> tuple[tuple[str, str], ...]:
+    def _further(self, choice: Choice) -> dict[str, str]:
+        """Return what a release requires of packages that nobody decides about."""
         key = (choice.distribution, choice.version)
         if key not in self._more:
             needs = self.helpers.needs(*key, self.problem.platform)
             needs = {**self.helpers.declared(*key), **needs}
-            self._more[key] = tuple(
-                (name, text) for name, text in needs.items() if text and self._is_open(name)
-            )
+            self._more[key] = {
+                name: text for name, text in needs.items() if text and self._is_open(name)
+            }
         return self._more[key]
 
 

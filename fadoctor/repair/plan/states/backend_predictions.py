@@ -78,7 +78,7 @@ class Cells:
                 self._readers.setdefault(reading.name, set()).add(backend)
         self._groups = tuple(numbers)
         self._concerned: dict[tuple[str, str], frozenset[Backend]] = {}
-        self._decided: dict[int, tuple[Judgement, frozenset[Backend]]] = {}
+        self._decided: dict[int, tuple[Judgement, frozenset[Backend], Hashable]] = {}
 
     def next(
         self,
@@ -98,12 +98,18 @@ class Cells:
         if not anew:
             return outlooks
         mine: dict[Backend, list[Judgement]] = {backend: [] for backend in anew}
+        because: dict[Backend, list[Hashable]] = {backend: [] for backend in anew}
         for each in telling:
-            for backend in self._decided_by(each) & mine.keys():
-                mine[backend].append(each)
+            _, decided, words = self._known(each)
+            if decided:
+                for backend in decided & mine.keys():
+                    mine[backend].append(each)
+                    because[backend].append(words)
         asked = {place for backend in anew for place in self._readings[backend]}
         values = {p: tuple(values_of(self._groups[p], environment.facts)) for p in asked}
-        return outlooks | {b: self._outlook(b, environment, values, mine[b]) for b in anew}
+        return outlooks | {
+            b: self._outlook(b, environment, values, (mine[b], because[b])) for b in anew
+        }
 
     def _changed(self, one: Environment, other: Environment) -> set[Backend]:
         """Return the backends that read a fact which differs between two states."""
@@ -119,13 +125,13 @@ class Cells:
         backend: Backend,
         environment: Environment,
         values: Mapping[int, tuple[Hashable, ...]],
-        mine: Sequence[Judgement],
+        told: tuple[Sequence[Judgement], Sequence[Hashable]],
     ) -> Outlook:
-        """Return what is predicted of a backend; `mine`: what is held against it.
+        """Return what is predicted of a backend; `told`: what is held against it, and in words.
 
         `values`: what the groups of facts are, by their places.
         """
-        because = ((each.rule.id, each.subject, each.outcome, each.severity) for each in mine)
+        mine, because = told
         read = map(values.__getitem__, self._readings[backend])
         asked = (backend, *self._machine, *read, *because)
         verdicts = self._memory.get(asked)
@@ -136,7 +142,11 @@ class Cells:
         return Outlook(verdicts, count_lost(self.worked, verdicts, (backend,)))  # type: ignore[arg-type]
 
     def _decided_by(self, each: Judgement) -> frozenset[Backend]:
-        """Return the backends whose cells a judgement can keep from working.
+        """Return the backends whose cells a judgement can keep from working."""
+        return self._known(each)[1]
+
+    def _known(self, each: Judgement) -> tuple[Judgement, frozenset[Backend], Hashable]:
+        """Return a judgement, the backends that it can keep from working, and what it says.
 
         States share their judgements, and ask again for each of them: the same object, the same
         answer. The object is kept, since another one may get the number of one that is gone.
@@ -146,8 +156,9 @@ class Cells:
             if len(self._decided) > MOST_REMEMBERED:
                 self._decided.clear()
             found = self.concerned(each) if decides_a_verdict(each) else frozenset[Backend]()
-            known = self._decided[id(each)] = (each, found)
-        return known[1]
+            words = (each.rule.id, each.subject, each.outcome, each.severity)
+            known = self._decided[id(each)] = (each, found, words)
+        return known
 
     def concerned(self, each: Judgement) -> frozenset[Backend]:
         """Return the backends that a judgement says something of."""

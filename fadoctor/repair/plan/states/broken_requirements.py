@@ -39,7 +39,8 @@ class Quarrels:
         """
         found = self._between(state, environment, package)
         helpers, choice = self.problem.session.candidates.helpers, state[package]
-        others = (each for name, each in state.items() if name != package and choice.is_change)
+        moving = state.items() if choice.is_change else ()
+        others = (each for name, each in moving if name != package and each.is_change)
         refused = sum(len([*at_odds(helpers, each, choice)]) for each in others)
         return refused + sum(not was_so(self.problem, state, each) for each in found)
 

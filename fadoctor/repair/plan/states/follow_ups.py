@@ -22,12 +22,14 @@ from fadoctor.model.packages import (
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of, follow
 from fadoctor.repair.plan.choices.compatible_newest import Company
 from fadoctor.repair.plan.choices.offers import bounded, is_told, newest_in, offer
-from fadoctor.repair.plan.choices.released import accepts, is_there, within_both
+from fadoctor.repair.plan.choices.released import accepts, is_there
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.states.at_odds import at_odds
 from fadoctor.repair.plan.states.moving_along import held_back, newest_together
 from fadoctor.repair.plan.states.requirements import Violation, named_or_installed, violations
 from fadoctor.repair.plan.states.unbringable import unbringable
+from fadoctor.repair.plan.states.undecided import without
+from fadoctor.repair.plan.states.undeclared import undeclared
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -55,9 +57,17 @@ class Aftermath(msgspec.Struct, frozen=True):
 
 
 def aftermath(
-    problem: Problem, state: State, environment: Environment, *, careful: bool = False
+    problem: Problem,
+    state: State,
+    environment: Environment,
+    *,
+    careful: bool = False,
+    undecided: Collection[str] = (),
 ) -> Aftermath:
-    """Return what follows from a whole state.
+    """Return what follows from a whole state, or from a part of one.
+
+    `undecided`: packages of which something is chosen later. What they require now is left out,
+    and what is required of them: the rest follows whatever is chosen.
 
     `careful`: releases of which a rule warns are left for the next older ones. As many packages
     follow either way, so that the search need not ask.
@@ -67,27 +77,24 @@ def aftermath(
     packages that are decided, on what is removed, or of packages that are kept, cannot be mended.
     """
     followers: dict[str, Choice] = {}
-    broken = []
+    broken: list[Violation] = []
     found: dict[str, bool] = {}
+    environment = without(environment, undecided)
     requirements = problem.requirements(environment)
     helpers = problem.session.candidates.helpers
     company = Company(problem, environment, requirements, followers, careful=careful)
-    for package, wished in _asked_along(problem, state, environment):
-        name = distribution_of(package)
-        choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
-        if choice is not None:
-            followers[package] = choice
-            found[package] = False
-        elif package in problem.wishes.frameworks:
-            broken.append(Violation(_ASKER, name, wished, ""))
+    broken += _asked(company, state, followers, undecided)
+    found |= dict.fromkeys(followers, False)
     for each in violations(environment, requirements):
+        if each.is_about(undecided):
+            continue
         coming = _follower(state, company, each)
         for choice in coming:
             found.setdefault(choice.package, bool(each.found) or choice.kind is ChoiceKind.FOLLOW)
             followers.setdefault(choice.package, choice)
         if not coming and not was_so(problem, state, each):
             broken.append(each)
-    coming_along = _undeclared(problem, state, environment, followers)
+    coming_along = undeclared(problem, state, environment, followers)
     followers |= coming_along
     found |= dict.fromkeys(coming_along, False)
     there = named_or_installed(environment)
@@ -97,14 +104,32 @@ def aftermath(
     for package in [*followers.keys() - found.keys(), *_brought(company, state, followers)]:
         is_moved = followers[package].distribution in there
         found[package] = is_moved and package not in free
-    for first, second in combinations([*state.values(), *followers.values()], 2):
+    moving = [each for each in (*state.values(), *followers.values()) if each.is_change]
+    for first, second in combinations(moving, 2):
         broken += at_odds(helpers, first, second)
     broken += problem.lessons.broken_by([*state.values(), *followers.values()])
+    broken = [each for each in broken if not each.is_about(undecided)]
     replaced = [followers[package] for package, is_replaced in found.items() if is_replaced]
     majors = sum(_has_other_major(each, there.get(each.distribution, "")) for each in replaced)
     return Aftermath(
         tuple(followers[name] for name in sorted(followers)), tuple(broken), len(replaced) + majors
     )
+
+
+def _asked(
+    company: Company, state: State, followers: dict[str, Choice], undecided: Collection[str]
+) -> Iterator[Violation]:
+    """Add what was asked for and comes along; yield what has no release that fits."""
+    problem, helpers = company.problem, company.problem.session.candidates.helpers
+    for package, wished in _asked_along(problem, state, company.environment):
+        if package in undecided:
+            continue
+        name = distribution_of(package)
+        choice = company.newest_whole(name, wished) or helpers.unlisted(name, wished)
+        if choice is not None:
+            followers[package] = choice
+        elif package in problem.wishes.frameworks:
+            yield Violation(_ASKER, name, wished, "")
 
 
 def _has_other_major(choice: Choice, here: str) -> bool:
@@ -130,37 +155,10 @@ def _asked_along(
             yield package, problem.wishes.pinned.get(package, "")
 
 
-def _undeclared(
-    problem: Problem, state: State, environment: Environment, followers: Collection[str]
-) -> dict[str, Choice]:
-    """Return ranges of what comes along with what is new, and works with it in older ones alone.
-
-    Its metadata do not say so: an installer would take the newest release. Of what is there a
-    rule tells.
-    """
-    found: dict[str, Choice] = {}
-    stays = {*state, *followers, *problem.wishes.kept}
-    new = (each for each in state.values() if each.is_change and is_told(each))
-    for asker in () if problem.is_from_nothing else new:
-        needs = fact_mapping(environment.fact(f"{asker.package}.requires"))
-        for name, specifier in needs.items():
-            package = package_of(name, name)
-            if package in stays or is_there(environment, package):
-                continue
-            bound = bounded(problem.session.matrix, asker.distribution, asker.version, name, "")
-            asked = within_both(specifier, bound)
-            known = problem.session.candidates.helpers.fitting(name, environment, [asked], {})
-            who = [(asker.distribution, asker.version)]
-            end = problem.session.months.end_of_their_time(known, who) if bound else ""
-            coming = newest_in(name, within_both(asked, end), "") if bound else None
-            found |= {package: coming} if coming is not None else {}
-    return found
-
-
 def _brought(company: Company, state: State, followers: dict[str, Choice]) -> list[str]:
     """Add what followers require and is not there, or not so; return the packages of these."""
     kept = company.problem.wishes.kept
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers, platform = company.problem.session.candidates.helpers, company.problem.platform
     open_ = list(followers.values())
     added: list[str] = []
@@ -199,15 +197,22 @@ def _refused(
     """
     broken: list[Violation] = []
     free = {TORCH}
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers = company.problem.session.candidates.helpers
     matrix = company.problem.session.matrix
-    old = {*PACKAGES, *named_or_installed(company.problem.environment)}
+    old = {*PACKAGES, *company.before}
     open_ = [*followers.values(), *(each for each in state.values() if each.is_change)]
     again: list[Choice] = []
+    # what is left as missing comes along all the same
+    decided = {
+        name
+        for name, choice in state.items()
+        if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
+    }
+    decided |= company.problem.wishes.kept
     for asker in open_:  # what comes in place of something asks for others itself
         is_asked_again = asker in again
-        for name, specifier in _asked_by(company, state, followers, asker):
+        for name, specifier in _asked_by(company, decided, followers, asker):
             if name not in there:
                 # an installer brings it, and nobody has to name it: what it asks for counts
                 older = held_back(company, followers, name, specifier)
@@ -231,20 +236,13 @@ def _refused(
 
 
 def _asked_by(
-    company: Company, state: State, followers: dict[str, Choice], asker: Choice
+    company: Company, decided: Collection[str], followers: dict[str, Choice], asker: Choice
 ) -> Iterator[tuple[str, str]]:
     """Yield what a release that comes requires of packages that nobody decides about, in vain."""
     if not (asker.version and is_told(asker)):
         return
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers = company.problem.session.candidates.helpers
-    # what is left as missing comes along all the same
-    decided = {
-        name
-        for name, choice in state.items()
-        if choice.is_change or not there.keys().isdisjoint(PACKAGES.get(name, (name,)))
-    }
-    decided |= company.problem.wishes.kept
     same = of_same_version(asker.distribution, asker.version, company.problem.session.matrix)
     asked = {**helpers.declared(asker.distribution, asker.version),
              **{name: specifier for name, specifier in same.items() if name in there}}  # fmt: skip
@@ -261,7 +259,7 @@ def _in_place(company: Company, state: State, name: str, specifier: str) -> tupl
     found = _one(company.newest(name, specifier)) or _together(company, state, name, specifier)
     if found or helpers.has(name, specifier):
         return found
-    there = named_or_installed(company.environment)
+    there = company.there
     return _one(newest_in(name, specifier, there[name]))
 
 
@@ -362,7 +360,7 @@ def _moved_along(company: Company, each: Violation) -> Choice | None:
     Where its later releases are known, one of these, or an earlier one: else it is broken.
     """
     helpers = company.problem.session.candidates.helpers
-    here = named_or_installed(company.environment).get(each.distribution, "")
+    here = company.there.get(each.distribution, "")
     begins = helpers.begins(each.distribution)
     if begins and here and version_key(begins) <= version_key(here):
         return company.nearest(each.distribution)

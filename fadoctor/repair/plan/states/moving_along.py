@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import package_of
 from fadoctor.repair.plan.choices.released import accepts
-from fadoctor.repair.plan.states.requirements import named_or_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,10 +52,10 @@ def held_back(
     """
     helpers = company.problem.session.candidates.helpers
     newest = helpers.newest_in(name, specifier)
-    there = named_or_installed(company.environment)
-    there |= {each.distribution: each.version for each in followers.values()}
     asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
-    if all(accepts(each, there.get(other, "")) for other, each in asked.items()):
+    there = {each.distribution: each.version for each in followers.values()}
+    here = company.there
+    if all(accepts(each, there.get(n, here.get(n, ""))) for n, each in asked.items()):
         return ()
     found = company.newest(name, specifier)
     return () if found is None or found.version == newest else (found,)

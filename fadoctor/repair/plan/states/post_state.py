@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 REQUIRED = re.compile(r" requires (?P<other>[\w.-]{1,80})(?P<needs>[=<>!~][^ ]{1,200}), and ")
 """What a line says that a release requires, and the files rule out."""
 
+_OF_WHEELS = (ISOLATED, ISOLATED_BY_NEW, UNFIT)
+SETTLED = (CONTRADICTED, UNSERVED, *_OF_WHEELS)
+"""Facts about lines of files, which a choice of what a line is about settles."""
+
 _UNKNOWN = Unknown("known only after the installation", AFTER)
 _MET = Absent(f"{AFTER}: the installer installs it")
 """One object: states whose facts are the same objects are alike at a glance."""
@@ -285,8 +289,7 @@ def _in_files(facts: Mapping[str, Fact], choice: Choice) -> dict[str, Fact]:
     Whether a release that comes goes with what else is asked for, its requirements say.
     """
     is_built = choice.kind not in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY, ChoiceKind.REMOVE)
-    of_wheels = () if is_built else (ISOLATED, ISOLATED_BY_NEW, UNFIT)
-    settled = (CONTRADICTED, UNSERVED, *of_wheels)
+    settled = (each for each in SETTLED if not (is_built and each in _OF_WHEELS))
     changed: dict[str, Fact] = {}
     for fact_name in settled:
         told = fact_mapping(facts.get(fact_name, _MET))

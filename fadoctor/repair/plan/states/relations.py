@@ -29,7 +29,7 @@ from fadoctor.repair.plan.states.rule_inputs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -60,6 +60,10 @@ class Relation(msgspec.Struct, frozen=True):
     key: str = ""
     """Tells it apart from other relations."""
 
+    decided_by: frozenset[str] = frozenset()
+    """Of the packages that it mentions those after which it can be judged: where all of them are
+    mentioned, those that tables and requirements name, if they do."""
+
 
 def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
     """Return the relations of the rules that weigh more than a note, for all packages.
@@ -82,20 +86,26 @@ def relations_of(rules: Iterable[Rule]) -> tuple[Relation, ...]:
 
 
 def placed(
-    relations: Iterable[Relation], present: Container[str], contracts: frozenset[str]
+    relations: Iterable[Relation],
+    present: Container[str],
+    contracts: frozenset[str],
+    deciding: Callable[[Relation], frozenset[str]],
 ) -> Iterator[Relation]:
     """Yield the relations of one environment: those of its packages, "" for those of none.
 
     `contracts`: the packages that ask each other for names in vain, where there are any.
+    `deciding`: which packages decide a relation.
     """
     for each in relations:
         if each.package not in present:
             continue
-        if CONTRACT not in each.mentions:
-            yield each
-        elif contracts:
+        found = each
+        if CONTRACT in each.mentions:
+            if not contracts:
+                continue
             mentions = each.mentions - {CONTRACT} | contracts
-            yield msgspec.structs.replace(each, mentions=mentions)
+            found = msgspec.structs.replace(each, mentions=mentions)
+        yield msgspec.structs.replace(found, decided_by=deciding(found))
 
 
 class Judge:

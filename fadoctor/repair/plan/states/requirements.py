@@ -15,7 +15,7 @@ from fadoctor.sources.targets.incompatible_pairs import TABLE, pairs_of
 from fadoctor.sources.targets.unmet_requirements import NAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
@@ -38,6 +38,11 @@ class Violation(msgspec.Struct, frozen=True):
     def is_exact(self) -> bool:
         """Return whether one release alone is taken: of another one nothing is promised."""
         return bool(exact_version(self.specifier))
+
+    def is_about(self, packages: Collection[str]) -> bool:
+        """Return whether it is a requirement of one of some packages, or one on such."""
+        names = (self.distribution, self.needs) if packages else ()
+        return any(package_of(name, name) in packages for name in names)
 
     @property
     def text(self) -> str:

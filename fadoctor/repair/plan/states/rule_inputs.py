@@ -110,6 +110,16 @@ def packages_read(rule: Rule, package: str = "") -> frozenset[str]:
     return frozenset(found | ({package} if package else set()))
 
 
+def facts_of_all(rule: Rule, package: str = "") -> tuple[str, ...]:
+    """Return the paths for which every choice may decide a rule: why `EVERYTHING` is mentioned."""
+    return tuple(
+        path
+        for path in _all_paths(rule, package)
+        if path.partition(".")[0].partition("[")[0] == EVERYTHING
+        or (path.startswith("package.") and path[8:] in _BESIDE)
+    )
+
+
 def facts_read(rule: Rule, package: str, counts: Mapping[str, int]) -> tuple[FactReading, ...]:
     """Return the facts that decide a rule, and for which subjects it is judged.
 
@@ -184,6 +194,27 @@ def _is_about_others(condition: Condition, package: str) -> bool:
     wanted = condition.get(_GUARD)
     names = _names(wanted["in"] if isinstance(wanted, dict) and "in" in wanted else wanted)
     return bool(names) and names.isdisjoint(PACKAGES[package])
+
+
+def compared_with(rule: Rule, package: str, about: str = "") -> Iterator[str]:
+    """Yield what a rule compares the version of a package with, as text.
+
+    `about`: the package that it is judged for, where it is judged for each.
+    """
+    unless = rule.when_severity.unless if rule.when_severity else {}
+    for condition in (rule.when, rule.overruled_by, unless):
+        yield from _tests_of_version(condition, package, about)
+
+
+def _tests_of_version(condition: Condition, package: str, about: str) -> Iterator[str]:
+    for path, test in condition.items():
+        if path == "any":
+            for branch in test:
+                yield from _tests_of_version(branch, package, about)
+            continue
+        own = f"{about}{path[7:]}" if about and path.startswith("package.") else path
+        if own.startswith(f"{package}.version"):
+            yield str(test)
 
 
 def _names(wanted: Any) -> set[str]:

@@ -30,6 +30,10 @@ class SameFolder:
             names = frozenset(cell_words(row["package"]))
             self._others |= {name: names - {name} for name in names}
 
+    def others(self, name: str) -> frozenset[str]:
+        """Return the distributions that write into the folder of one."""
+        return self._others.get(name, frozenset())
+
     def replaced(self, facts: Mapping[str, Fact], choices: Iterable[Choice]) -> tuple[str, ...]:
         """Return the distributions that are there, and whose folder one that comes takes over."""
         coming = {name for each in choices for name in (each.distribution, *each.brings)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.packages import package_of
-from fadoctor.repair.plan.states.requirements import Violation, named_or_installed
+from fadoctor.repair.plan.states.requirements import Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ def unbringable(company: Company, state: State) -> Iterator[Violation]:
     Of what is in no file, or in no list: the release that comes is for an installer to find. Only
     where the tables have all releases of the range.
     """
-    there = named_or_installed(company.environment)
+    there = company.there
     helpers = company.problem.session.candidates.helpers
     for choice in state.values():
         needs = company.requirements.get(choice.distribution, {}) if choice.is_change else {}

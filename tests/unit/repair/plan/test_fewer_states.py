@@ -148,16 +148,31 @@ def test_what_is_kept_and_what_follows_from_torch_are_decided_first() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("part", "torch"), [(1, "2.9.1"), (1_000, "2.8.0")])
+@pytest.mark.parametrize(("part", "torches"), [(3, ["2.8.0"]), (1_000, [])])
 def test_what_is_cut_off_beside_one_torch_comes_to_the_others(
-    monkeypatch: pytest.MonkeyPatch, part: int, torch: str
+    monkeypatch: pytest.MonkeyPatch, part: int, torches: list[str]
 ) -> None:
     """Unsloth's releases beside the nearest torch leave no step for one whose xformers runs."""
-    monkeypatch.setattr(solve_module, "_ONCE_MORE", part)
+    monkeypatch.setattr(solve_module, "_EACH_TORCH", part)
     here = without(golden("linux-5090-torch26"), "flash_attn")
     here = with_package(here, "xformers", "0.0.29.post3", {"torch": "==2.6.0"})
     needs = {"torch": ">=2.4.0", "xformers": ">=0.0.27.post2", "triton": ">=3.0.0"}
     here = with_package(here, "unsloth", "2025.6.2", needs)
     found = solve(problem(here), limit=150)
-    assert [each.version for each in found.changes if each.package == "torch"] == [torch]
+    assert [each.version for each in found.changes if each.package == "torch"] == torches
     assert not found.complete
+
+
+def test_no_search_takes_more_steps_than_all_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is explained took as many steps as it liked, and the plan seconds."""
+    steps = []
+    run = solve_module._Search.run
+
+    def counted(search: Any) -> Any:
+        found = run(search)
+        steps.append(search.nodes)
+        return found
+
+    monkeypatch.setattr(solve_module._Search, "run", counted)
+    plan(golden("linux-5090-torch26"), want=("unsloth", "fa4"), keep=("flash_attn", "torch"))
+    assert sum(steps) < 2 * solve_module.ALL_STEPS
