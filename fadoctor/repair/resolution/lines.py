@@ -20,7 +20,6 @@ from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     YAML,
-    command_with_index,
     command_without_index,
     index_line,
     is_index,
@@ -31,6 +30,7 @@ from fadoctor.repair.resolution.said_elsewhere import SaidOf
 from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
+from fadoctor.repair.resolution.variables import command_on_index
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
@@ -143,7 +143,10 @@ def _lines_of(
                 continue
             columns.moved(place, len(new) - len(old))
             is_of_torch = name == TORCH or name in BESIDE_TORCH
-            routed = command_with_index(new, column, index) if index and is_of_torch else new
+            at = (new, column)
+            routed = (
+                command_on_index(lines, place.line - 1, at, index) if index and is_of_torch else new
+            )
             columns.moved(msgspec.structs.replace(place, column=0), len(routed or new) - len(new))
             lines[place.line - 1] = routed or new
             routes.drop_file((file.source, file.manifest), lines, place, name)

@@ -18,6 +18,7 @@ from fadoctor.repair.resolution.poetry_lines import poetry_line
 from fadoctor.repair.resolution.requirement_line import changed_line
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
+from fadoctor.repair.resolution.variables import take_variable
 from fadoctor.sources.manifests.formats.pyproject import KIND
 from fadoctor.sources.manifests.requirement_text import version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
@@ -62,6 +63,8 @@ class Routes:
         """
         place, column = at
         name, wanted, index = change
+        if take_variable(lines, at, change, moved):
+            return True
         if " @ " in wanted:
             beside = self._beside_its_file(file, lines, at, wanted)
             if beside is not None:
@@ -79,7 +82,8 @@ class Routes:
         if not index:
             return False
         old = lines[place.line - 1]
-        asked = next((r.specifier for r in manifest.requirements if r.place == place), "")
+        said = (*manifest.requirements, *manifest.aside)
+        asked = next((each.specifier for each in said if each.place == place), "")
         is_open = not self.whole and "+" not in asked and accepts(asked, public.partition("==")[2])
         new = old if is_open else changed_line(old, column, name, public, KIND)
         if new is None and not sources.version(place, public.partition("==")[2]):
