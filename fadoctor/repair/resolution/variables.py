@@ -92,9 +92,7 @@ def take_variable(
     return True
 
 
-def command_on_index(
-    lines: list[str], at: int, written: tuple[str, int], index: str
-) -> str | None:
+def command_on_index(lines: list[str], at: int, written: tuple[str, int], index: str) -> str | None:
     """Return a line whose command names an index: by its variable, or beside what it names.
 
     `written`: the line as it would be, and the column of what is asked for.
@@ -113,7 +111,8 @@ def _given(lines: list[str], name: str | None) -> _Given | None:
         return None
     sets = re.compile(
         rf"^\s{{0,20}}(?:(?:ARG|ENV|export)\s{{1,9}})?(?:[\w]{{1,60}}=\S{{1,200}}\s{{1,9}}){{0,9}}"
-        rf"{re.escape(name)}(?:=|(?<=\bENV {re.escape(name)})\s)[\"']?(?P<value>[^\s\"'$\\]{{1,300}})"
+        rf"{re.escape(name)}(?:=|(?<=\bENV {re.escape(name)})\s)[\"']?"
+        r"(?P<value>[^\s\"'$\\]{1,300})"
     )
     found = [
         _Given(name, number, each.start("value"), each.end("value"), each["value"])
