@@ -177,7 +177,8 @@ def _written_for(
     open_ = open_notes(given, knowledge, bounded)
     held = held_notes(given, knowledge, plan)
     other = other_image(plan, as_read, Matrix(knowledge.tables))
-    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told)
+    beside = () if written.is_worse else writing.beside(plan, written)
+    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told, *beside)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))

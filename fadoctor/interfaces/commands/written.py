@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
     from fadoctor.repair.resolution.lines import Lines
-    from fadoctor.repair.resolution.rewritten import Rewritten
+    from fadoctor.repair.resolution.rewritten import NewTexts, Rewritten
     from fadoctor.sources.examine.request import Request
     from fadoctor.sources.manifests.source import Source
 
@@ -74,6 +74,28 @@ class Writing(NamedTuple):
             yield self._continued(plan, written, plans(written.found.environment))
         yield from self._parts(plan)
 
+    def beside(self, plan: Plan, written: Written) -> Iterator[str]:
+        """Yield which extras and groups that nobody chose have an error by the new texts alone."""
+        from fadoctor.model.errors import InputError
+        from fadoctor.repair.resolution.other_lists import other_choices
+        from fadoctor.repair.resolution.rewritten import worse_beside
+        from fadoctor.sources.manifests.read import read_source
+
+        if written.found is None:
+            return
+        files, new = self.request.requirements, self._new(written.lines, plan)
+        opened = self.opener()
+        manifests = [read_source(opened(name)) for name in files]
+        for told, extras, groups in other_choices(manifests):
+            try:
+                worse = worse_beside(
+                    self.as_read, self.knowledge, files, new, self.opener(extras, groups)
+                )
+            except InputError:
+                continue
+            if worse:
+                yield f"{told}: the changed files have an error there: {worse[0].message}"
+
     def _written(self, plan: Plan, *, whole: bool) -> Written:
         from fadoctor.repair.resolution.lines import lines_of
 
@@ -113,23 +135,28 @@ class Writing(NamedTuple):
             if written.found is not None and written.found.repaired:
                 yield with_errors_left(part, written.found.left), written
 
-    def opener(self) -> Callable[[str], Source]:
-        """Return what reads a file as it was examined: within the fence, for the same groups."""
+    def opener(
+        self, extras: tuple[str, ...] | None = None, groups: tuple[str, ...] | None = None
+    ) -> Callable[[str], Source]:
+        """Return what reads a file as it was examined: within the fence, for the same groups.
+
+        `extras`, `groups`: others than those that were examined.
+        """
         from fadoctor.sources.manifests.chosen import choice_of
         from fadoctor.sources.manifests.source import open_source
 
-        choice = choice_of(self.request.extras, self.request.groups)
+        choice = choice_of(
+            self.request.extras if extras is None else extras,
+            self.request.groups if groups is None else groups,
+        )
         return partial(open_source, choice=choice, fence=self.request.fence)
 
     def _judged(self, lines: Lines, plan: Plan) -> Written:
         """Judge the files as they would be written, and locks as their tools write them then."""
         from fadoctor.model.errors import InputError
-        from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten
+        from fadoctor.repair.resolution.rewritten import judge_rewritten
 
-        moved = {each.distribution: each.after for each in plan.changes}
-        is_whole = all(each.diff or each.command for each in lines.edits)
-        left = frozenset(plan.proof.errors) if is_whole else None
-        new = NewTexts(lines.rewrites, moved, left)
+        new = self._new(lines, plan)
         if not lines.rewrites:
             return Written(lines, None)
         files = self.request.requirements
@@ -138,6 +165,15 @@ class Writing(NamedTuple):
         except InputError as error:
             return Written(lines, None, str(error))
         return Written(lines, found)
+
+
+    def _new(self, lines: Lines, plan: Plan) -> NewTexts:
+        from fadoctor.repair.resolution.rewritten import NewTexts
+
+        moved = {each.distribution: each.after for each in plan.changes}
+        is_whole = all(each.diff or each.command for each in lines.edits)
+        left = frozenset(plan.proof.errors) if is_whole else None
+        return NewTexts(lines.rewrites, moved, left)
 
 
 def refused(plan: Plan, written: Written) -> Plan:

@@ -52,13 +52,18 @@ _OF_PIP = re.compile(r"\s{0,20}-\s{1,9}pip\s{0,9}:")
 def option_for_pip(lines: Sequence[str], at: int, index: str) -> str:
     """Return an entry that names an index for pip, as the one on a line; "" for one of conda's."""
     entry = _ENTRY.match(lines[at])
-    deep = len(entry[0]) if entry is not None else 0
-    before = (_ENTRY.match(line) for line in reversed(lines[:at]))
-    above = (found for found in before if found and len(found[0]) < deep)
-    head = next(above, None)
-    if entry is None or head is None or not _OF_PIP.match(head.string):
+    if entry is None or not is_of_pip(lines, at):
         return ""
     return f"{entry[0]}--extra-index-url {index}" + "\r" * lines[at].endswith("\r")
+
+
+def is_of_pip(lines: Sequence[str], at: int) -> bool:
+    """Return whether a line is an entry of the list that conda leaves to pip."""
+    entry = _ENTRY.match(lines[at])
+    deep = len(entry[0]) if entry is not None else 0
+    before = (_ENTRY.match(line) for line in reversed(lines[:at]))
+    head = next((found for found in before if found and len(found[0]) < deep), None)
+    return head is not None and _OF_PIP.match(head.string) is not None
 
 
 def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> str | None:

@@ -87,6 +87,24 @@ def judge_rewritten(
     return Rewritten(after, worse, given, frozenset(before - now), frozenset(before & now))
 
 
+def worse_beside(
+    environment: Environment,
+    knowledge: Knowledge,
+    names: Iterable[str],
+    new: NewTexts,
+    opened: Callable[[str], Source],
+) -> tuple[Finding, ...]:
+    """Return the errors that the new texts have for another choice of extras and groups.
+
+    Those that the old ones have for it are none. `opened` reads a file for that choice.
+    """
+    names = tuple(names)
+    manifests = [read_source(opened(name)) for name in names]
+    before = planned_environment(environment, manifests, Matrix(load_apart(knowledge.tables)))
+    new = new._replace(left=None)
+    return judge_rewritten(before, knowledge, names, new, opened).worse
+
+
 def _locked_again(manifest: Manifest, moved: Mapping[str, str]) -> Manifest:
     """Return a lock as its tool writes it after the change; another file is as it is."""
     if not manifest.is_complete:

@@ -15,11 +15,12 @@ from fadoctor.model.plan import Edit
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.resolution.poetry_lines import poetry_line
-from fadoctor.repair.resolution.requirement_line import changed_line
+from fadoctor.repair.resolution.requirement_line import YAML, changed_line, is_of_pip
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
 from fadoctor.repair.resolution.variables import take_variable
 from fadoctor.sources.manifests.formats.pyproject import KIND
+from fadoctor.sources.manifests.formats.requirements_txt import KIND as LIST
 from fadoctor.sources.manifests.requirement_text import version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -197,6 +198,8 @@ class Routes:
         In tables of poetry's only beside a torch that is written anew there.
         """
         (place, column), (name, wanted, _) = at, change
+        if kind in YAML and is_of_pip(lines, place.line - 1):
+            kind = LIST  # pip's own entries have the form of its lists
         new = changed_line(lines[place.line - 1], column, name, wanted, kind)
         if new is None and self._is_by_poetry(place.file):
             return poetry_line(lines, place, column, wanted)
