@@ -166,7 +166,6 @@ class Writing(NamedTuple):
             return Written(lines, None, str(error))
         return Written(lines, found)
 
-
     def _new(self, lines: Lines, plan: Plan) -> NewTexts:
         from fadoctor.repair.resolution.rewritten import NewTexts
 

@@ -29,7 +29,7 @@ from fadoctor.repair.resolution.said_elsewhere import SaidOf
 from fadoctor.repair.resolution.torch_routes import Routes
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
 from fadoctor.repair.resolution.variables import command_on_index
-from fadoctor.repair.resolution.wanted import older_notes, wanted_of
+from fadoctor.repair.resolution.wanted import notes_of, wanted_of
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import read_source
@@ -105,7 +105,7 @@ def _lines_of(
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
     manifests = tuple(each.manifest for each in files.values())
-    notes = [*open_questions(environment), *older_notes(plan, environment, manifests)]
+    notes = [*open_questions(environment), *notes_of(plan, environment, manifests)]
     over, columns, routes = OverImage(), Columns(), Routes(environment, whole=whole)
     for name, wanted, index in wanted_of(plan):
         places = _lines_that_name(environment, name, files)

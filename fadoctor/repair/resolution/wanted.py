@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import package_of
+from fadoctor.model.fact import fact_text
+from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.plan import ActionKind
 from fadoctor.repair.resolution.said_elsewhere import specifier_of
 from fadoctor.repair.resolution.torch_sources import has_own_builds
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from fadoctor.model.plan import Plan
     from fadoctor.sources.manifests.planned import Manifest
 
+# https://flashinfer.ai/whl/cu121/torch2.3
+_OF_TORCH = re.compile(r"/torch-?(?P<torch>\d{1,2}\.\d{1,2})(?:\.\d{1,2})?/?$")
 # torch==2.6.0, flash-attn @ https://...
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -45,6 +48,15 @@ def wanted_of(plan: Plan) -> Iterator[tuple[str, str, str]]:
     for name, (text, index) in installed.items():
         yield goes.pop(package_of(name, name), name), text, index
     yield from ((name, "", "") for name in goes.values())
+
+
+def notes_of(
+    plan: Plan, environment: Environment, manifests: Iterable[Manifest]
+) -> tuple[str, ...]:
+    """Return what a reader of the changed lines has to know."""
+    manifests = tuple(manifests)
+    older = older_notes(plan, environment, manifests)
+    return (*older, *other_torch_notes(plan, environment, manifests))
 
 
 def older_notes(
@@ -77,4 +89,21 @@ def older_notes(
             yield (
                 f"{each.place} asks for {each.name}{each.specifier}: "
                 f"{release} is older than that{because}"
+            )
+
+
+def other_torch_notes(
+    plan: Plan, environment: Environment, manifests: Iterable[Manifest]
+) -> Iterator[str]:
+    """Yield which packages come from an index whose address names another torch than comes."""
+    here = fact_text(environment.fact("torch.version"), "")
+    after = next((each.after for each in plan.changes if each.distribution == TORCH), here)
+    series = ".".join(after.partition("+")[0].split(".")[:2])
+    said = dict.fromkeys(each for m in manifests for each in m.requirements if each.index)
+    for each in said if series else ():
+        found = _OF_TORCH.search(each.index)
+        if found is not None and found["torch"] != series:
+            yield (
+                f"{each.place}: {each.index} has the {each.name} for torch {found['torch']}, "
+                f"but torch {after} comes: name an index for torch {series}, or none"
             )
