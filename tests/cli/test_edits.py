@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 PROJECT = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.10"\n'
 BLACKWELL = ("--gpu", "RTX 5090", "--driver", "570.133.07", "--python-version", "3.11")
-AMPERE = ("--gpu", "A100", "--driver", "550.54.15", "--python-version", "3.11")
 
 
 def plan_of(run: Run, path: Path, *options: str) -> dict[str, list[dict[str, str]]]:
@@ -57,18 +56,6 @@ def test_an_extra_that_the_new_torch_breaks_is_named(run: Run, tmp_path: Path) -
     told = [n for n in plan_of(run, path, *BLACKWELL)["notes"] if "have an error there" in n]
     assert len(told) == 1
     assert told[0].startswith("--extra serve: ")
-
-
-def test_what_a_new_text_needs_is_planned_too(run: Run, tmp_path: Path) -> None:
-    """With torch in the list flash-attn is built in isolation: its file comes instead."""
-    path = tmp_path / "requirements.txt"
-    path.write_text(
-        "--extra-index-url https://download.pytorch.org/whl/cu118\nbitsandbytes==0.45.0\n"
-        "triton>=2.3.0\nflash-attn==2.7.0.post2\nxformers>=0.0.23.post1\n"
-    )
-    plan = plan_of(run, path, *AMPERE)
-    assert not any("not changed" in each.get("text", "") for each in plan["edits"])
-    assert any(line.startswith("flash-attn @ https://") for line in added(plan))
 
 
 def test_an_index_of_others_stays(run: Run, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class SaidOf(NamedTuple):
         changed = [each for each in self.asked if each.place in kept]
         along = [each.place for each in self.aside if self._goes_along(each, changed, asks)]
         found = tuple(dict.fromkeys((*kept, *refusing, *along)))
-        notes += self._ruled_out(found, wanted) if found else ()
+        notes += self._ruled_out(found, changed, wanted) if found else ()
         return found
 
     def _goes_along(self, each: Requirement, changed: list[Requirement], asks: str) -> bool:
@@ -69,10 +69,17 @@ class SaidOf(NamedTuple):
     def _are_apart(self, one: Requirement, other: Requirement) -> bool:
         return one.of != other.of and any({one.of, other.of} <= names for names in self.apart)
 
-    def _ruled_out(self, changed: Iterable[Place], wanted: str) -> Iterator[str]:
-        """Yield where another list asks for what is not wanted: it is meant to differ."""
-        asks, at = specifier_of(wanted), {*changed}
+    def _ruled_out(
+        self, at: Iterable[Place], changed: list[Requirement], wanted: str
+    ) -> Iterator[str]:
+        """Yield where another list asks for what is not wanted: it is meant to differ.
+
+        Not where the project keeps it apart from all that changes.
+        """
+        asks, at = specifier_of(wanted), {*at}
         for each in self.aside:
+            if changed and all(self._are_apart(each, other) for other in changed):
+                continue
             if asks and each.place not in at and _refuses(each, asks):
                 said = each.url or f"{each.name}{each.specifier}"
                 yield f"{each.place} still asks for {said}, which {wanted} rules out"

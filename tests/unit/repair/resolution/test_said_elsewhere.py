@@ -192,8 +192,10 @@ def test_an_extra_that_is_kept_apart_from_the_changed_one_stays(tmp_path: Path) 
     source = open_source(str(path), choice_of(("a",), ()))
     said = SaidOf.of("peft", [read_source(source)])
     named = [each.place for each in said.asked]
-    found = [each.line for each in said.places(named, "peft==0.16.0", [])]
+    notes: list[str] = []
+    found = [each.line for each in said.places(named, "peft==0.16.0", notes)]
     assert found == [6, 8]  # b is never installed with a, and c may be
+    assert notes == []
 
 
 def test_an_extra_of_setup_py_is_told_with_the_one_that_was_chosen(tmp_path: Path) -> None:
