@@ -148,7 +148,7 @@ def _lines_of(
             lines[place.line - 1] = routed or new
             routes.drop_file((file.source, file.manifest), lines, place, name)
             build = environment.builds.get(name, "")
-            told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
+            told_by = _with_its_index(texts, file, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or routed is None]
     edits = [*routes.locked(in_one_command(edits)), *routes.put(texts)]
     for name, lines in texts.items():
@@ -332,13 +332,16 @@ def _kept(place: Place, name: str) -> str:
 
 
 def _with_its_index(
-    lines: list[str], kind: str, change: tuple[Place, str, str, str], build: str
+    texts: Mapping[str, list[str]], file: _File, change: tuple[Place, str, str, str], build: str
 ) -> list[Edit]:
     """Name the index that a build comes from, and none where it comes from PyPI; or say so.
 
     `build`: the one that alone the named index serves, "" where several can come.
     """
     place, name, wanted, index = change
+    lines, kind = texts[place.file], file.kind
+    if _is_named_by_now(index, file, lines, texts):
+        return []
     is_of_pypi = bool(wanted) and not index and not {"@", "+"} & {*wanted}
     if index and kind == KIND:
         _with_index(lines, place.line - 1, index)
@@ -359,6 +362,16 @@ def _with_its_index(
         text = f"{place}: {name} comes from PyPI: remove the index of {build} for it"
         return [Edit(place.file, text=text)]
     return []
+
+
+def _is_named_by_now(
+    index: str, file: _File, lines: list[str], texts: Mapping[str, list[str]]
+) -> bool:
+    """Return whether an index that a line needs is named by now: in its list, or for a bound."""
+    if file.kind in YAML:
+        return bool(index) and any(index in line for line in lines)
+    others = (each for each in texts.values() if each is not lines)
+    return bool(index) and not file.asks and any(index in line for each in others for line in each)
 
 
 def _with_index(lines: list[str], at: int, index: str) -> None:

@@ -20,6 +20,8 @@ _REST = (
     r"|(?:\s?(?:[<>=!~]=?=?)\s?[\w.*+!-]{1,100}(?:\s?,)?){0,9})"
 )
 _QUOTE = "'\""
+_IN_QUOTES = (".toml", "setup.py")
+"""Kinds of files whose requirements are texts in quotes; what is read of Python is a literal."""
 GONE = "\0"
 """A line that is deleted; no text holds a NUL."""
 
@@ -117,7 +119,7 @@ def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
         return False
     if kind in _LISTS:
         return True
-    if kind.endswith(".toml"):  # else it is a key of a table
+    if kind.endswith(_IN_QUOTES):  # else it is a key of a table
         return start > 0 and line[start - 1] in _QUOTE
     # conda's own lists have other names, and no addresses
     return kind in YAML and "==" in line[start:] and " @ " not in wanted

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from fadoctor.interfaces.commands.examine import look
 from fadoctor.interfaces.commands.plan import PlanRequest, plan_of
 from fadoctor.interfaces.commands.written import Writing, refused
+from fadoctor.model.overlays import Overlays
 from fadoctor.model.plan import Plan, PlanOutcome
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.sources.examine.request import Request
-from fadoctor.model.overlays import Overlays
 from tests.unit.repair.resolution.test_lines import install
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_a_second_plan_repairs_what_the_first_texts_lack(tmp_path: Path) -> None
 
     both, again = next(into.again(plan, written, plans))
     assert not again.is_worse
-    assert [each.text for each in again.lines.rewrites][0].startswith(
+    assert next(each.text for each in again.lines.rewrites).startswith(
         "transformers==4.51.3\nflash-attn @ https://"
     )
     assert {"torch", "flash-attn"} <= {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from fadoctor.model.environment import Environment, Target
@@ -198,14 +199,35 @@ def test_an_extra_that_is_kept_apart_from_the_changed_one_stays(tmp_path: Path) 
     assert notes == []
 
 
-def test_an_extra_of_setup_py_is_told_with_the_one_that_was_chosen(tmp_path: Path) -> None:
+def test_an_extra_of_setup_py_changes_with_its_own_list(tmp_path: Path) -> None:
     path = tmp_path / "setup.py"
-    path.write_text(
+    text = (
         "from setuptools import setup\nsetup(install_requires=['peft==0.17.0'],\n"
-        "      extras_require={'all': ['peft==0.17.0']})\n"
+        "      extras_require={'all': ['peft==0.17.0', 'einops']})\n"
     )
-    _, found = lines(tmp_path, "setup.py", install("peft==0.18.0"))
-    assert [each.text for each in found.edits] == [
-        f"{path}:2:25: ask for peft==0.18.0",
-        f"{path}:3:31: ask for peft==0.18.0",
-    ]
+    path.write_text(text)
+    found = texts(tmp_path, "setup.py", install("peft==0.18.0"))
+    assert found == {"setup.py": text.replace("0.17.0", "0.18.0")}
+
+
+def test_a_group_of_poetry_that_is_optional_changes_in_the_file(tmp_path: Path) -> None:
+    """A command for one table would be refused by what the other one pins."""
+    text = (
+        '[tool.poetry]\nname = "mine"\n[tool.poetry.dependencies]\npeft = "0.17.0"\n'
+        "[tool.poetry.group.more]\noptional = true\n"
+        '[tool.poetry.group.more.dependencies]\npeft = "0.17.0"\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(text)
+    found = texts(tmp_path, "pyproject.toml", install("peft==0.18.0"))
+    assert found == {"pyproject.toml": text.replace("0.17.0", "0.18.0")}
+
+
+def test_a_bound_needs_no_index_that_its_list_names(tmp_path: Path) -> None:
+    index = "https://download.pytorch.org/whl/cu128"
+    (tmp_path / "bounds.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "requirements.txt").write_text("-c bounds.txt\ntorch==2.6.0\n")
+    wanted = msgspec.structs.replace(install("torch==2.7.1+cu128"), index=index)
+    assert texts(tmp_path, "requirements.txt", wanted) == {
+        "requirements.txt": f"-c bounds.txt\n--extra-index-url {index}\ntorch==2.7.1+cu128\n",
+        "bounds.txt": "torch==2.7.1+cu128\n",
+    }
