@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,12 +14,12 @@ PROJECT = '[project]\nname = "mine"\nversion = "1"\nrequires-python = ">=3.10"\n
 BLACKWELL = ("--gpu", "RTX 5090", "--driver", "570.133.07", "--python-version", "3.11")
 
 
-def plan_of(run: Run, path: Path, *options: str) -> dict[str, list[dict[str, str]]]:
+def plan_of(run: Run, path: Path, *options: str) -> dict[str, Any]:
     done = run("fix", "--requirements", str(path), "--dry-run", *options, "--format", "json")
     return json.loads(done.stdout)
 
 
-def added(plan: dict[str, list[dict[str, str]]]) -> list[str]:
+def added(plan: dict[str, Any]) -> list[str]:
     diff = "\n".join(each.get("diff", "") for each in plan["edits"]).split("\n")
     return [line[1:].strip() for line in diff if line[:1] == "+" and line[:3] != "+++"]
 
