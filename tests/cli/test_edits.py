@@ -16,7 +16,8 @@ BLACKWELL = ("--gpu", "RTX 5090", "--driver", "570.133.07", "--python-version", 
 
 def plan_of(run: Run, path: Path, *options: str) -> dict[str, Any]:
     done = run("fix", "--requirements", str(path), "--dry-run", *options, "--format", "json")
-    return json.loads(done.stdout)
+    plan: dict[str, Any] = json.loads(done.stdout)
+    return plan
 
 
 def added(plan: dict[str, Any]) -> list[str]:
