@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.interfaces.commands.examine import is_planned, is_unresolved
-from fadoctor.interfaces.commands.written import Writing, Written, refused
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import TORCH
@@ -17,6 +16,7 @@ from fadoctor.model.packages import TORCH
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fadoctor.interfaces.commands.written import Writing, Written
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -141,6 +141,7 @@ def _written_for(
     the new texts have errors of releases that only they decide. `last`: whether that is so already,
     so that a second plan, or a part of this one, is tried instead.
     """
+    from fadoctor.interfaces.commands.written import Writing, refused
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
