@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -15,8 +14,9 @@ from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import TORCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from fadoctor.interfaces.commands.written import Writing, Written
     from fadoctor.judging.diagnose import Prognosis
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from fadoctor.repair.apply.agree import Agreed
     from fadoctor.repair.plan.planner import PlannerRequest
     from fadoctor.repair.plan.search.problem import Session
-    from fadoctor.repair.resolution.lines import Lines, Rewrite
-    from fadoctor.repair.resolution.rewritten import Rewritten
+    from fadoctor.repair.resolution.lines import Rewrite
     from fadoctor.sources.examine.request import Request
-    from fadoctor.sources.manifests.source import Source
 
 
 # advice that names a build of torch: the index cu126
@@ -116,8 +114,8 @@ def planned_for(
         plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
         return Made(plan, recipe=recipe)
     made, after = _written_for(request, knowledge, (as_read, environment), wanted)
-    if after != environment:
-        made, _ = _written_for(request, knowledge, (as_read, after), wanted)
+    if after is not environment:
+        made, _ = _written_for(request, knowledge, (as_read, after), wanted, last=True)
     return made
 
 
@@ -134,56 +132,76 @@ def _written_for(
     knowledge: Knowledge,
     environments: tuple[Environment, Environment],
     wanted: PlanRequest,
+    *,
+    last: bool = False,
 ) -> tuple[Made, Environment]:
     """Return the plan with the manifests as it writes them, and what the next one starts from.
 
     `environments`: as the files say it, and as it comes. The second one comes back changed where
-    the new texts have errors of releases that only they decide.
+    the new texts have errors of releases that only they decide. `last`: whether that is so already,
+    so that a second plan, or a part of this one, is tried instead.
     """
+    from fadoctor.interfaces.commands.written import Writing, refused
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.other_image import other_image
-    from fadoctor.repair.resolution.rewritten import with_what_comes, written_changes
+    from fadoctor.repair.resolution.rewritten import written_changes
     from fadoctor.repair.resolution.sources_alone import with_compiled
     from fadoctor.sources.manifests.planned import speaks_of_moved_torch, speaks_of_unasked
 
     as_read, environment = environments
     plan, recipe = _plan_and_recipe(request, knowledge, environment, wanted)
     plan = with_label_indexes(plan, environment, knowledge)
-    written = _lines_for(request, knowledge, environments, plan)
+    writing = Writing(request, knowledge, as_read, environment)
+    written = writing.lines_for(plan)
     if written.lines.held and TORCH not in wanted.keep:
         kept = msgspec.structs.replace(wanted, keep=(*wanted.keep, TORCH))
-        made, after = _written_for(request, knowledge, environments, kept)
+        made, after = _written_for(request, knowledge, environments, kept, last=last)
         return made._replace(plan=_held(made.plan, written.lines.held)), after
     # what stays open is bounded as the files are by then
     bounded_plan, bounded = with_open_bounds(plan, written.given(as_read), knowledge)
     more = with_ready_made(bounded_plan, written.given(as_read), knowledge)
     if more is not plan:
-        again = _lines_for(request, knowledge, environments, more)
-        if again.found is None or not again.found.worse:
+        again = writing.lines_for(more)
+        if not again.is_worse:
             plan, written = more, again
         else:
             bounded = frozenset()
-    lines, found = written
+    if written.is_worse and (last or written.next_start(environment) is environment):
+        plan, written = _otherwise(writing, plan, written, wanted)
+    lines, found = written.lines, written.found
     given = written.given(as_read)  # of what a plan repairs nothing is told
     notes = given.target.notes[len(as_read.target.notes) :] or as_read.target.notes
     told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
     open_ = open_notes(given, knowledge, bounded)
     held = held_notes(given, knowledge, plan)
     other = other_image(plan, as_read, Matrix(knowledge.tables))
-    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told)
+    beside = () if written.is_worse else writing.beside(plan, written)
+    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told, *beside)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))
     is_open = is_unresolved(as_read.facts)
-    if found is None or not found.worse:
+    if not written.is_worse:
         changes = plan.changes if found is None else tuple(written_changes(plan.changes, found))
         plan = msgspec.structs.replace(plan, changes=changes)
         return Made(plan, lines.rewrites, recipe, is_open), environment
-    made = Made(_refused(plan, found.worse), (), recipe, is_open)
-    return made, with_what_comes(environment, found.environment)
+    made = Made(refused(plan, written), (), recipe, is_open)
+    return made, written.next_start(environment)
+
+
+def _otherwise(
+    writing: Writing, plan: Plan, written: Written, wanted: PlanRequest
+) -> tuple[Plan, Written]:
+    """Return another way to write a plan whose lines have an error of their own, or this one."""
+
+    def plans(environment: Environment) -> Plan:
+        return plan_of(writing.request, writing.knowledge, environment, wanted)
+
+    others = writing.again(plan, written, plans)
+    return next((each for each in others if not each[1].is_worse), (plan, written))
 
 
 def _held(plan: Plan, text: str) -> Plan:
@@ -204,83 +222,6 @@ def _held(plan: Plan, text: str) -> Plan:
     actions = tuple(each for each in plan.actions if each.argv or not _BUILD.search(each.text))
     edits = (*plan.edits, Edit(text.partition(":")[0], text=text))
     return msgspec.structs.replace(plan, actions=actions, conflicts=conflicts, edits=edits)
-
-
-class _Written(NamedTuple):
-    """The lines that a plan writes, and what they come to; None where nothing is written."""
-
-    lines: Lines
-    found: Rewritten | None
-
-    def given(self, as_read: Environment) -> Environment:
-        """Return the environment that the files describe by then."""
-        return as_read if self.found is None else self.found.given
-
-
-def _lines_for(
-    request: Request,
-    knowledge: Knowledge,
-    environments: tuple[Environment, Environment],
-    plan: Plan,
-) -> _Written:
-    """Return the lines of a plan: all that it moves, where the fewest would have an error."""
-    from fadoctor.repair.resolution.lines import lines_of
-
-    opened = _opener(request)
-    as_read, environment = environments
-
-    def written(*, whole: bool) -> _Written:
-        lines = lines_of(plan, environment, request.requirements, opened, whole=whole)
-        found = _judged(request, knowledge, as_read, lines, plan) if lines.rewrites else None
-        return _Written(lines, found)
-
-    few = written(whole=False)
-    return few if few.found is None or not few.found.worse else written(whole=True)
-
-
-def _opener(request: Request) -> Callable[[str], Source]:
-    """Return what reads a file as it was examined: within the fence, for the same groups."""
-    from fadoctor.sources.manifests.chosen import choice_of
-    from fadoctor.sources.manifests.source import open_source
-
-    choice = choice_of(request.extras, request.groups)
-    return partial(open_source, choice=choice, fence=request.fence)
-
-
-def _judged(
-    request: Request,
-    knowledge: Knowledge,
-    as_read: Environment,
-    lines: Lines,
-    plan: Plan,
-) -> Rewritten:
-    """Judge the files as they would be written, and locks as their tools write them then."""
-    from fadoctor.repair.resolution.rewritten import NewTexts, judge_rewritten
-
-    opened = _opener(request)
-    moved = {each.distribution: each.after for each in plan.changes}
-    is_whole = all(each.diff or each.command for each in lines.edits)
-    left = frozenset(plan.proof.errors) if is_whole else None
-    new = NewTexts(lines.rewrites, moved, left)
-    return judge_rewritten(as_read, knowledge, request.requirements, new, opened)
-
-
-def _refused(plan: Plan, worse: tuple[Finding, ...]) -> Plan:
-    """Return a plan that writes no file, because what it would write has errors of its own."""
-    from fadoctor.model.plan import Edit
-    from fadoctor.repair.plan.planner import outcome_of
-
-    stays = (rule for action in plan.actions if action.argv for rule in action.findings)
-    found = tuple(dict.fromkeys((*(each.rule_id for each in worse), *stays)))
-    proof = msgspec.structs.replace(plan.proof, errors=tuple(sorted({*plan.proof.errors, *found})))
-    text = f"not changed: the new text would have an error of its own: {worse[0].message}"
-    unwritten = (Edit(each.file, text=f"{each.file}: {text}") for each in plan.edits if each.diff)
-    return msgspec.structs.replace(
-        plan,
-        proof=proof,
-        edits=(*unwritten, *(each for each in plan.edits if not each.diff)),
-        outcome=outcome_of(plan.actions, proof, plan.conflicts),
-    )
 
 
 def _with_recipe(

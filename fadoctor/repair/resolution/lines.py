@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ import msgspec
 
 from fadoctor.model.fact import Known, printable
 from fadoctor.model.packages import BESIDE_TORCH, TORCH, package_of
-from fadoctor.model.plan import ActionKind, Edit
+from fadoctor.model.plan import Edit
 from fadoctor.repair.resolution.by_hand import by_hand, open_questions
 from fadoctor.repair.resolution.columns import Columns
 from fadoctor.repair.resolution.over_image import OverImage
@@ -20,7 +19,6 @@ from fadoctor.repair.resolution.poetry_lines import by_poetry, in_one_command
 from fadoctor.repair.resolution.requirement_line import (
     GONE,
     YAML,
-    command_with_index,
     command_without_index,
     index_line,
     is_index,
@@ -29,14 +27,14 @@ from fadoctor.repair.resolution.requirement_line import (
 )
 from fadoctor.repair.resolution.said_elsewhere import SaidOf
 from fadoctor.repair.resolution.torch_routes import Routes
-from fadoctor.repair.resolution.torch_sources import has_own_builds
 from fadoctor.repair.resolution.uv_locks import LOCK, naming_index, together
+from fadoctor.repair.resolution.variables import command_on_index
+from fadoctor.repair.resolution.wanted import notes_of, wanted_of
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.installed.index_releases import names_another
 from fadoctor.sources.manifests.planned import Manifest
 from fadoctor.sources.manifests.read import kind_of, read_source
 from fadoctor.sources.manifests.source import Source, open_source
-from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
     from fadoctor.model.place import Place
     from fadoctor.model.plan import Plan
 
-# torch==2.6.0, flash-attn @ https://...
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _LOCKS = {
     "uv.lock": LOCK,
     "poetry.lock": ("poetry", "add", "--lock"),
@@ -109,9 +105,10 @@ def _lines_of(
     texts = {name: each.source.text.split("\n") for name, each in files.items()}
     edits: list[Edit] = []
     unnamed: list[tuple[str, str]] = []
-    notes = [*open_questions(environment)]
+    manifests = tuple(each.manifest for each in files.values())
+    notes = [*open_questions(environment), *notes_of(plan, environment, manifests)]
     over, columns, routes = OverImage(), Columns(), Routes(environment, whole=whole)
-    for name, wanted, index in _wanted(plan):
+    for name, wanted, index in wanted_of(plan):
         places = _lines_that_name(environment, name, files)
         is_brought = _is_brought(environment, name)
         # what only comes along, and in a release that the plan does not want
@@ -124,7 +121,7 @@ def _lines_of(
         if plan.conflicts and not wanted:  # what was wished for is not reached: it is left to you
             edits += [Edit(place.file, text=_kept(place, name)) for place in places]
             continue
-        said = SaidOf.of(name, (each.manifest for each in files.values()))
+        said = SaidOf.of(name, manifests)
         for place in _unsaid(said.places(places, wanted, notes), (name, wanted, index), files):
             file = files.get(place.file)
             if file is None or file.is_locked:
@@ -136,20 +133,23 @@ def _lines_of(
                 (file.source, file.manifest), lines, (place, column), change, columns.moved
             ):
                 continue
-            old = lines[place.line - 1]
             new = routes.line(lines, (place, column), change, file.kind)
             if new is None:
                 told = _edits(place.file, by_hand(place, change, file.manifest))
                 edits += by_poetry(lines, place, wanted, index) or told
                 continue
-            columns.moved(place, len(new) - len(old))
+            columns.moved(place, len(new) - len(lines[place.line - 1]))
             is_of_torch = name == TORCH or name in BESIDE_TORCH
-            routed = command_with_index(new, column, index) if index and is_of_torch else new
+            routed = (
+                command_on_index(lines, place.line - 1, (new, column), index)
+                if index and is_of_torch
+                else new
+            )
             columns.moved(msgspec.structs.replace(place, column=0), len(routed or new) - len(new))
             lines[place.line - 1] = routed or new
             routes.drop_file((file.source, file.manifest), lines, place, name)
             build = environment.builds.get(name, "")
-            told_by = _with_its_index(lines, file.kind, (place, name, wanted, index), build)
+            told_by = _with_its_index(texts, file, (place, name, wanted, index), build)
             edits += [each for each in told_by if not index or routed is None]
     edits = [*routes.locked(in_one_command(edits)), *routes.put(texts)]
     for name, lines in texts.items():
@@ -162,14 +162,14 @@ def _lines_of(
         if (text := "\n".join(line for line in texts[name] if line != GONE)) != each.source.text
     ]
     if whole and not rewrites and not edits:
-        edits += _told(environment, files, _wanted(plan))
+        edits += _told(environment, files, wanted_of(plan))
     rewritten = {rewrite.source.name for rewrite in rewrites}
     edits = together(
-        dict.fromkeys(naming_index(edits, _wanted(plan), partial(_names, files, texts))),
+        dict.fromkeys(naming_index(edits, wanted_of(plan), partial(_names, files, texts))),
         partial(_follows, environment, rewritten),
     )
-    held = over.held(environment, texts, {n for n, _, _ in _wanted(plan)}, plan.proof.errors)
-    diffs = (Edit(rewrite.source.name, diff=_diff(rewrite)) for rewrite in rewrites)
+    held = over.held(environment, texts, {n for n, _, _ in wanted_of(plan)}, plan.proof.errors)
+    diffs = (Edit(rewrite.source.name, diff=diff_of(rewrite)) for rewrite in rewrites)
     return Lines((*diffs, *edits), tuple(rewrites), tuple(notes), held)
 
 
@@ -236,25 +236,6 @@ def _files(names: Iterable[str], opened: Callable[[str], Source]) -> dict[str, _
             kind = kind_of(each) or manifest.kind
             found[place] = _File(each, manifest, kind, asks=place in asking)
     return found
-
-
-def _wanted(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Yield name, requirement ("" to remove it) and index of what a plan changes."""
-    installed: dict[str, tuple[str, str]] = {}
-    removed: dict[str, None] = {}
-    for action in plan.actions:
-        for text in action.requirements:
-            found = _NAME.match(text)
-            name = normalise_name(found[0]) if found else ""
-            if action.kind is ActionKind.UNINSTALL:
-                removed[name] = None
-            elif action.kind in (ActionKind.INSTALL, ActionKind.BUILD) and name:
-                installed[name] = (text, action.index if has_own_builds(name, text) else "")
-    # triton-windows for triton: another distribution of one package takes its line
-    goes = {package_of(name, name): name for name in removed if name not in installed}
-    for name, (text, index) in installed.items():
-        yield goes.pop(package_of(name, name), name), text, index
-    yield from ((name, "", "") for name in goes.values())
 
 
 def _places(environment: Environment, name: str) -> tuple[Place, ...]:
@@ -352,13 +333,16 @@ def _kept(place: Place, name: str) -> str:
 
 
 def _with_its_index(
-    lines: list[str], kind: str, change: tuple[Place, str, str, str], build: str
+    texts: Mapping[str, list[str]], file: _File, change: tuple[Place, str, str, str], build: str
 ) -> list[Edit]:
     """Name the index that a build comes from, and none where it comes from PyPI; or say so.
 
     `build`: the one that alone the named index serves, "" where several can come.
     """
     place, name, wanted, index = change
+    lines, kind = texts[place.file], file.kind
+    if _is_named_by_now(index, file, lines, texts):
+        return []
     is_of_pypi = bool(wanted) and not index and not {"@", "+"} & {*wanted}
     if index and kind == KIND:
         _with_index(lines, place.line - 1, index)
@@ -381,6 +365,16 @@ def _with_its_index(
     return []
 
 
+def _is_named_by_now(
+    index: str, file: _File, lines: list[str], texts: Mapping[str, list[str]]
+) -> bool:
+    """Return whether an index that a line needs is named by now: in its list, or for a bound."""
+    if file.kind in YAML:
+        return bool(index) and any(index in line for line in lines)
+    others = (each for each in texts.values() if each is not lines)
+    return bool(index) and not file.asks and any(index in line for each in others for line in each)
+
+
 def _with_index(lines: list[str], at: int, index: str) -> None:
     """Put the index of a build of torch into the file: in place of another build's, or before."""
     end = "\r" if lines[at].endswith("\r") else ""
@@ -391,7 +385,8 @@ def _with_index(lines: list[str], at: int, index: str) -> None:
     lines[at] = f"--extra-index-url {index}{end}\n{lines[at]}"
 
 
-def _diff(rewrite: Rewrite) -> str:
+def diff_of(rewrite: Rewrite) -> str:
+    """Return what becomes of a file, as a unified diff."""
     before, after = rewrite.source.text.split("\n"), rewrite.text.split("\n")
     name = rewrite.source.name
     found = difflib.unified_diff(before, after, name, name, lineterm="", n=1)

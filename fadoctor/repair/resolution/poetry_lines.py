@@ -64,6 +64,12 @@ def poetry_line(lines: Sequence[str], place: Place, column: int, wanted: str) ->
     return line[: old.start()] + new + line[old.end() :]
 
 
+def is_named_twice(lines: Sequence[str], name: str) -> bool:
+    """Return whether more than one line gives a package a value, as tables of poetry's do."""
+    key = re.compile("[-_.]".join(map(re.escape, name.split("-"))) + r"\s{0,9}=", re.IGNORECASE)
+    return sum(key.match(line) is not None for line in lines) > 1
+
+
 def _table_of(lines: Sequence[str], place: Place) -> re.Match[str] | None:
     """Return the header above a line, where it is of a table of poetry's."""
     above = (line.strip() for line in reversed(lines[: place.line]))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.installed.package_indexes import serves_others
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,12 +20,14 @@ _REST = (
     r"|(?:\s?(?:[<>=!~]=?=?)\s?[\w.*+!-]{1,100}(?:\s?,)?){0,9})"
 )
 _QUOTE = "'\""
+_IN_QUOTES = (".toml", "setup.py")
+"""Kinds of files whose requirements are texts in quotes; what is read of Python is a literal."""
 GONE = "\0"
 """A line that is deleted; no text holds a NUL."""
 
 _INDEX = re.compile(
-    r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})\S{1,400}"
-    r"/(?:cu\d{3}|cpu|rocm\d[\d.]{0,7})/?(?=\s|$)"
+    r"(\s{0,9}(?:--extra-index-url|--index-url|-i)[ =]\s{0,9})(?P<url>\S{1,400}"
+    r"/(?:cu\d{3}|cpu|rocm\d[\d.]{0,7})/?)(?=\s|$)"
 )
 _INDEX_ALONE = re.compile(
     r"\s{1,9}(?:--index-url|-i)[ =]\s{0,9}\S{1,400}/(?:cu\d{3}|cpu)/?(?=\s|$)"
@@ -49,13 +54,18 @@ _OF_PIP = re.compile(r"\s{0,20}-\s{1,9}pip\s{0,9}:")
 def option_for_pip(lines: Sequence[str], at: int, index: str) -> str:
     """Return an entry that names an index for pip, as the one on a line; "" for one of conda's."""
     entry = _ENTRY.match(lines[at])
-    deep = len(entry[0]) if entry is not None else 0
-    before = (_ENTRY.match(line) for line in reversed(lines[:at]))
-    above = (found for found in before if found and len(found[0]) < deep)
-    head = next(above, None)
-    if entry is None or head is None or not _OF_PIP.match(head.string):
+    if entry is None or not is_of_pip(lines, at):
         return ""
     return f"{entry[0]}--extra-index-url {index}" + "\r" * lines[at].endswith("\r")
+
+
+def is_of_pip(lines: Sequence[str], at: int) -> bool:
+    """Return whether a line is an entry of the list that conda leaves to pip."""
+    entry = _ENTRY.match(lines[at])
+    deep = len(entry[0]) if entry is not None else 0
+    before = (_ENTRY.match(line) for line in reversed(lines[:at]))
+    head = next((found for found in before if found and len(found[0]) < deep), None)
+    return head is not None and _OF_PIP.match(head.string) is not None
 
 
 def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> str | None:
@@ -86,8 +96,20 @@ def changed_line(line: str, column: int, name: str, wanted: str, kind: str) -> s
             after = " " + after.lstrip()  # an address ends at white space only
     text = _spelt(found[0], name, text)
     if kind in _OF_SHELLS and "@" not in text and {"<", ">"} & {*text} and start == column - 1:
-        text = f'"{text}"'  # else a shell takes it for a file
+        text = f'"{_with_lost_bound(found, text)}"'  # else a shell takes it for a file
     return line[: found.start()] + text + after
+
+
+def _with_lost_bound(found: re.Match[str], text: str) -> str:
+    """Return a range with the bound that a shell took for a file, where both can be met.
+
+    Nobody who wrote ``transformers>=4.55`` without quotes meant any release.
+    """
+    lost = (found["what"] or "").strip() if found.re.groups else ""
+    at = min((at for sign in "<>=!~" if (at := text.find(sign)) > 0), default=len(text))
+    asks = text[at:]
+    is_kept = lost.startswith(">") and not {">", "=", "~"} & {*asks.replace("<=", "")}
+    return f"{text[:at]}{lost},{asks}" if is_kept and not is_impossible((lost, asks)) else text
 
 
 def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
@@ -97,7 +119,7 @@ def _has_form(line: str, start: int, wanted: str, kind: str) -> bool:
         return False
     if kind in _LISTS:
         return True
-    if kind.endswith(".toml"):  # else it is a key of a table
+    if kind.endswith(_IN_QUOTES):  # else it is a key of a table
         return start > 0 and line[start - 1] in _QUOTE
     # conda's own lists have other names, and no addresses
     return kind in YAML and "==" in line[start:] and " @ " not in wanted
@@ -141,7 +163,8 @@ def _without_element(line: str, start: int) -> str | None:
 
 def is_index(line: str) -> bool:
     """Return whether a line names an index that serves one build of torch."""
-    return _INDEX.match(line) is not None
+    found = _INDEX.match(line)
+    return found is not None and not serves_others(found["url"])
 
 
 def index_line(line: str, index: str) -> str:
@@ -161,8 +184,9 @@ def command_with_index(line: str, column: int, index: str) -> str | None:
     head, rest = line[: command.end()], line[command.end() :]
     if index in rest.split():
         return line
-    if _INDEX.search(rest):
-        return head + _INDEX.sub(lambda found: found[1] + index, rest, count=1)
+    for found in _INDEX.finditer(rest):
+        if not serves_others(found["url"]):
+            return head + rest[: found.start("url")] + index + rest[found.end("url") :]
     # uv asks the first index that has a package, and no other, unless it is told to ask all
     best = " --index-strategy unsafe-best-match" if command["uv"] else ""
     return f"{head} --extra-index-url {index}{best}{rest}"

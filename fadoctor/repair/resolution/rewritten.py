@@ -51,6 +51,10 @@ class Rewritten(NamedTuple):
     """The errors that the new texts have, and the old ones have not, or the plan says are gone."""
     given: Environment
     """As the new texts describe it."""
+    repaired: frozenset[str] = frozenset()
+    """The rules with errors that the old texts have, and the new ones have not."""
+    left: frozenset[str] = frozenset()
+    """The rules with errors that both have."""
 
 
 def judge_rewritten(
@@ -77,8 +81,28 @@ def judge_rewritten(
     after = plan_base(given, knowledge)
     before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
     meant = before if new.left is None else before & new.left
-    worse = (each for each in _errors(after, knowledge) if each.rule_id not in meant)
-    return Rewritten(after, tuple(worse), given)
+    found = tuple(_errors(after, knowledge))
+    worse = tuple(each for each in found if each.rule_id not in meant)
+    now = {each.rule_id for each in found}
+    return Rewritten(after, worse, given, frozenset(before - now), frozenset(before & now))
+
+
+def worse_beside(
+    environment: Environment,
+    knowledge: Knowledge,
+    names: Iterable[str],
+    new: NewTexts,
+    opened: Callable[[str], Source],
+) -> tuple[Finding, ...]:
+    """Return the errors that the new texts have for another choice of extras and groups.
+
+    Those that the old ones have for it are none. `opened` reads a file for that choice.
+    """
+    names = tuple(names)
+    manifests = [read_source(opened(name)) for name in names]
+    before = planned_environment(environment, manifests, Matrix(load_apart(knowledge.tables)))
+    new = new._replace(left=None)
+    return judge_rewritten(before, knowledge, names, new, opened).worse
 
 
 def _locked_again(manifest: Manifest, moved: Mapping[str, str]) -> Manifest:

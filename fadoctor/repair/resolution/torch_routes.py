@@ -14,11 +14,13 @@ from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.released import accepts
-from fadoctor.repair.resolution.poetry_lines import poetry_line
-from fadoctor.repair.resolution.requirement_line import changed_line
+from fadoctor.repair.resolution.poetry_lines import is_named_twice, poetry_line
+from fadoctor.repair.resolution.requirement_line import YAML, changed_line, is_of_pip
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
 from fadoctor.repair.resolution.uv_files import drop_file, take_file
+from fadoctor.repair.resolution.variables import take_variable
 from fadoctor.sources.manifests.formats.pyproject import KIND
+from fadoctor.sources.manifests.formats.requirements_txt import KIND as LIST
 from fadoctor.sources.manifests.requirement_text import version_of_url
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -62,6 +64,8 @@ class Routes:
         """
         place, column = at
         name, wanted, index = change
+        if take_variable(lines, at, change, moved):
+            return True
         if " @ " in wanted:
             beside = self._beside_its_file(file, lines, at, wanted)
             if beside is not None:
@@ -79,7 +83,8 @@ class Routes:
         if not index:
             return False
         old = lines[place.line - 1]
-        asked = next((r.specifier for r in manifest.requirements if r.place == place), "")
+        said = (*manifest.requirements, *manifest.aside)
+        asked = next((each.specifier for each in said if each.place == place), "")
         is_open = not self.whole and "+" not in asked and accepts(asked, public.partition("==")[2])
         new = old if is_open else changed_line(old, column, name, public, KIND)
         if new is None and not sources.version(place, public.partition("==")[2]):
@@ -190,11 +195,14 @@ class Routes:
     ) -> str | None:
         """Return a line with another requirement in it; None where it has not the form for that.
 
-        In tables of poetry's only beside a torch that is written anew there.
+        In tables of poetry's only beside a torch that is written anew there, and where more than
+        one of them names the package: a command for one would be refused by the others.
         """
         (place, column), (name, wanted, _) = at, change
+        if kind in YAML and is_of_pip(lines, place.line - 1):
+            kind = LIST  # pip's own entries have the form of its lists
         new = changed_line(lines[place.line - 1], column, name, wanted, kind)
-        if new is None and self._is_by_poetry(place.file):
+        if new is None and (self._is_by_poetry(place.file) or is_named_twice(lines, name)):
             return poetry_line(lines, place, column, wanted)
         return new
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.model.fact import printable
 from fadoctor.sources.manifests.planned import UNASKED, Later, Manifest, Requirement, Setting
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.sources.manifests.source import Source
 
 _NOTE_LIMIT = 50
@@ -23,6 +27,7 @@ class Draft:
         self.requirements: list[Requirement] = []
         self.constraints: list[Requirement] = []
         self.aside: list[Requirement] = []
+        self.apart: list[frozenset[str]] = []
         self.indexes: list[Setting] = []
         self.python: Setting | None = None
         self.image: Setting | None = None
@@ -30,6 +35,7 @@ class Draft:
         self.facts: dict[str, Setting] = {}
         self.notes: list[str] = []
         self.is_complete = False
+        self.is_resolved_whole = False
         self.is_in_steps = False
         self.refused: dict[str, str] = {}
         self.later: list[Later] = []
@@ -66,6 +72,8 @@ class Draft:
             requirements=tuple(self.requirements),
             constraints=tuple(self.constraints),
             aside=tuple(self.aside),
+            apart=tuple(self.apart),
+            is_resolved_whole=self.is_resolved_whole,
             is_complete=self.is_complete,
             indexes=tuple(self.indexes),
             python=self.python,
@@ -82,6 +90,12 @@ class Draft:
             later=tuple(self.later),
             early=tuple(self.early),
         )
+
+
+def listed_in(asked: Iterable[Requirement], kind: str, name: str) -> list[Requirement]:
+    """Return requirements of an extra or a group, which say so."""
+    of = f"{kind} {normalise_name(name)}"
+    return [msgspec.structs.replace(each, of=of) for each in asked]
 
 
 def only_named(draft: Draft, line: int, what: str, names: list[str]) -> None:

@@ -131,6 +131,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Whether its command looks at pages of files as well that nobody has read."""
     command: int = 0
     """Which command names it, counted from 1: an installer heeds all of one at once."""
+    of: str = ""
+    """The list that names it: ``extra cpu``, ``group dev``; "" for what is always installed."""
 
 
 class Later(msgspec.Struct, frozen=True):
@@ -164,6 +166,10 @@ class Manifest(msgspec.Struct, frozen=True):
     """Bounds for what something else asks for; they ask for nothing themselves."""
     aside: tuple[Requirement, ...] = ()
     """What its extras and groups ask for that were not chosen: the tool may hold all together."""
+    apart: tuple[frozenset[str], ...] = ()
+    """Lists that are never installed together, as `Requirement.of` names them."""
+    is_resolved_whole: bool = False
+    """Whether its tool resolves all lists together, and fails where one of them cannot be."""
     is_complete: bool = False
     """Whether it names every package there will be: a lock does, a list of wishes does not."""
     indexes: tuple[Setting, ...] = ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.sources.manifests.chosen import PIP, UV_PIP
-from fadoctor.sources.manifests.draft import Draft, only_named
+from fadoctor.sources.manifests.draft import Draft, listed_in, only_named
 from fadoctor.sources.manifests.entries import all_of, pep508, specifier
 from fadoctor.sources.manifests.formats.listed_beside import dynamic_lists
 from fadoctor.sources.manifests.formats.pixi_toml import read_pixi
@@ -99,7 +99,7 @@ def _extras(draft: Draft, tree: ManifestTree) -> None:
     """Take the extras that were chosen, with those that they name themselves; note the others."""
     own = normalise_name(tree.text(tree.root, "project", "name"))
     extras = {
-        name: [pep508(tree, item) for item in tree.items(node)]
+        name: listed_in((pep508(tree, item) for item in tree.items(node)), "extra", name)
         for name, node in tree.table(tree.root, "project", "optional-dependencies").items()
     }
     by_name = {normalise_name(name): asked for name, asked in extras.items()}
@@ -127,7 +127,7 @@ def _groups(draft: Draft, tree: ManifestTree) -> None:
     groups = tree.table(tree.root, "dependency-groups")
     default = uv_groups(tree)
     for name, node in groups.items():
-        asked = _group(tree, groups, node, ())
+        asked = listed_in(_group(tree, groups, node, ()), "group", name)
         if draft.takes_group(name) or name in default:
             draft.requirements += asked
         else:

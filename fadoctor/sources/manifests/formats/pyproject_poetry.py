@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fadoctor.sources.manifests.draft import only_named
+from fadoctor.sources.manifests.draft import listed_in, only_named
 from fadoctor.sources.manifests.entries import (
     address,
     all_of,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
     """Add what ``poetry install`` brings: main dependencies, and groups that are not optional."""
+    draft.is_resolved_whole = True
     is_package = draft.source.choice.is_for_package
     indexes = {} if is_package else _sources(draft, tree, poetry)
     tables = [tree.table(poetry, "dependencies")]
@@ -38,6 +39,9 @@ def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
         optional = tree.find(node, "optional")
         if not draft.takes_group(name) and optional is not None and optional.value is True:
             only_named(draft, node.line, f"the group {name}", list(group))
+            for package, item in group.items():
+                wishes = _wishes(draft, tree, item, indexes, (package, set()))
+                draft.aside += listed_in(wishes, "group", name)
         else:
             tables.append(group)
     taken = _of_extras(draft, tree, poetry)

@@ -25,6 +25,8 @@ from fadoctor.sources.manifests.planned import unseen_files
 from fadoctor.sources.probes.metadata import clean_url, normalise_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fadoctor.sources.manifests.draft import Draft
     from fadoctor.sources.manifests.planned import Requirement, Setting
     from fadoctor.sources.manifests.tree import ManifestTree
@@ -72,6 +74,8 @@ def read_uv(draft: Draft, tree: ManifestTree, uv: Node) -> None:
     backend = _backend(tree, uv)
     draft.constraints += [pep508(tree, item) for item in tree.items(uv, "constraint-dependencies")]
     _overrides(draft, tree, uv)
+    draft.apart += _conflicts(tree, uv)
+    draft.is_resolved_whole = True
     sources = {normalise_name(name): node for name, node in tree.table(uv, "sources").items()}
     found = []
     for each in draft.requirements:
@@ -146,6 +150,17 @@ def _is_set(tree: ManifestTree, node: Node, key: str) -> bool:
     if found is not None and not isinstance(found.value, bool):
         raise tree.error(found, "should be true or false")
     return found is not None and found.value is True
+
+
+def _conflicts(tree: ManifestTree, uv: Node) -> Iterator[frozenset[str]]:
+    """Yield the extras and groups of which uv installs only one: it resolves each by itself."""
+    for apart in tree.items(uv, "conflicts"):
+        yield frozenset(
+            f"{kind} {normalise_name(name)}"
+            for item in tree.items(apart)
+            for kind in ("extra", "group")
+            if isinstance(item.value, dict) and (name := tree.text(item, kind))
+        )
 
 
 def _overrides(draft: Draft, tree: ManifestTree, uv: Node) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.draft import Draft, only_named
+from fadoctor.sources.manifests.draft import Draft, listed_in, only_named
 from fadoctor.sources.manifests.entries import is_specifier
 from fadoctor.sources.manifests.formats import script
 from fadoctor.sources.manifests.formats.listed_beside import listed_beside
@@ -77,10 +77,11 @@ def _extras(source: Source, draft: Draft, call: Found) -> None:
         draft.note(given.line, "extras_require is computed: not all of it is read")
     for each in given.value.items:
         name = str(each.key)
-        asked = _listed(source, draft, each, f"the extra {name}")
+        asked = listed_in(_listed(source, draft, each, f"the extra {name}"), "extra", name)
         if draft.takes_extra(name):
             draft.requirements += asked
         else:
+            draft.aside += asked
             only_named(draft, each.line, f"the extra {name}", [one.name for one in asked])
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.plan import Plan, PlanOutcome
 from fadoctor.repair.resolution.lines import Lines, lines_of
-from fadoctor.repair.resolution.said_elsewhere import specifier_of
+from fadoctor.repair.resolution.said_elsewhere import SaidOf, specifier_of
+from fadoctor.sources.manifests.chosen import choice_of
 from fadoctor.sources.manifests.installed.environment import planned_environment
-from fadoctor.sources.manifests.read import read_manifest
+from fadoctor.sources.manifests.read import read_manifest, read_source
+from fadoctor.sources.manifests.source import open_source
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import session
 from tests.unit.repair.resolution.test_lines import install
@@ -159,3 +162,72 @@ def test_a_list_that_an_image_installs_is_written_as_a_list(tmp_path: Path) -> N
 )
 def test_what_a_requirement_admits(wanted: str, then: str) -> None:
     assert specifier_of(wanted) == then
+
+
+UV = f"""{PROJECT}dependencies = ["peft>=0.15"]
+[project.optional-dependencies]
+old = ["peft>=0.17"]
+new = ["peft==0.17.0"]
+[tool.uv]
+"""
+
+
+def test_what_uv_resolves_with_it_changes_where_it_takes_the_release_no_more(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(UV)
+    found = texts(tmp_path, "pyproject.toml", install("peft==0.16.0"))["pyproject.toml"]
+    assert found == UV.replace(">=0.15", "==0.16.0").replace(">=0.17", "==0.16.0").replace(
+        "==0.17.0", "==0.16.0"
+    )
+
+
+def test_an_extra_that_is_kept_apart_from_the_changed_one_stays(tmp_path: Path) -> None:
+    text = (
+        f'{PROJECT}dependencies = []\n[project.optional-dependencies]\na = ["peft==0.17.0"]\n'
+        'b = ["peft==0.17.0"]\nc = ["peft==0.17.0"]\n'
+        '[tool.uv]\nconflicts = [[{ extra = "a" }, { extra = "b" }]]\n'
+    )
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text)
+    source = open_source(str(path), choice_of(("a",), ()))
+    said = SaidOf.of("peft", [read_source(source)])
+    named = [each.place for each in said.asked]
+    notes: list[str] = []
+    found = [each.line for each in said.places(named, "peft==0.16.0", notes)]
+    assert found == [6, 8]  # b is never installed with a, and c may be
+    assert notes == []
+
+
+def test_an_extra_of_setup_py_changes_with_its_own_list(tmp_path: Path) -> None:
+    path = tmp_path / "setup.py"
+    text = (
+        "from setuptools import setup\nsetup(install_requires=['peft==0.17.0'],\n"
+        "      extras_require={'all': ['peft==0.17.0', 'einops']})\n"
+    )
+    path.write_text(text)
+    found = texts(tmp_path, "setup.py", install("peft==0.18.0"))
+    assert found == {"setup.py": text.replace("0.17.0", "0.18.0")}
+
+
+def test_a_group_of_poetry_that_is_optional_changes_in_the_file(tmp_path: Path) -> None:
+    """A command for one table would be refused by what the other one pins."""
+    text = (
+        '[tool.poetry]\nname = "mine"\n[tool.poetry.dependencies]\npeft = "0.17.0"\n'
+        "[tool.poetry.group.more]\noptional = true\n"
+        '[tool.poetry.group.more.dependencies]\npeft = "0.17.0"\n'
+    )
+    (tmp_path / "pyproject.toml").write_text(text)
+    found = texts(tmp_path, "pyproject.toml", install("peft==0.18.0"))
+    assert found == {"pyproject.toml": text.replace("0.17.0", "0.18.0")}
+
+
+def test_a_bound_needs_no_index_that_its_list_names(tmp_path: Path) -> None:
+    index = "https://download.pytorch.org/whl/cu128"
+    (tmp_path / "bounds.txt").write_text("torch==2.6.0\n")
+    (tmp_path / "requirements.txt").write_text("-c bounds.txt\ntorch==2.6.0\n")
+    wanted = msgspec.structs.replace(install("torch==2.7.1+cu128"), index=index)
+    assert texts(tmp_path, "requirements.txt", wanted) == {
+        "requirements.txt": f"-c bounds.txt\n--extra-index-url {index}\ntorch==2.7.1+cu128\n",
+        "bounds.txt": "torch==2.7.1+cu128\n",
+    }
