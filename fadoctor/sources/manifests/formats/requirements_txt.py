@@ -45,6 +45,11 @@ _OPTION = re.compile(r"(?P<name>--[a-z][a-z-]{1,40}|-[a-zA-Z])[ =]?\s{0,20}(?P<v
 _OF_A_REQUIREMENT = re.compile(
     r"\s--(?:hash|config-settings?|global-option|install-option|build-option)\b.{0,100000}"
 )
+# torch==2.8.0 --extra-index-url https://...: pip takes the line and passes over the option
+_UNHEEDED = re.compile(
+    r"\s(?P<name>--(?:extra-)?index-url|--find-links|--trusted-host|--pre|--prefer-binary|--no-index)"
+    r"\b.{0,4000}"
+)
 _ADDRESS = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+]{1,20}://|file:|\.{0,2}/|[A-Za-z]:[\\/]|~/|\\\\|\$\{)\S{0,4000}.{0,500}"
 )
@@ -158,6 +163,9 @@ class _Reading:
         place = Place(source.name, line.number, line.column)
         text = _OF_A_REQUIREMENT.sub("", line.text)
         has_hash = "--hash" in line.text
+        if unheeded := _UNHEEDED.search(text):
+            text, option = text[: unheeded.start()].rstrip(), unheeded["name"]
+            self.notes.append(f"{place}: {option} needs a line of its own: pip ignores it here")
         if _ADDRESS.fullmatch(text) or _PATH.fullmatch(text) or is_local(text):
             self._address(text, place, source, has_hash=has_hash)
             return

@@ -166,3 +166,19 @@ def test_an_address_ends_before_its_marker(tmp_path: Path, joint: str) -> None:
     [found] = read(tmp_path, f"{address}{joint}sys_platform == 'win32'\n").requirements
     assert (found.name, found.url) == ("flash-attn", address)
     assert found.marker == "sys_platform == 'win32'"
+
+
+def test_pip_ignores_an_index_beside_a_requirement(tmp_path: Path) -> None:
+    """Regression: such a line was refused, which pip takes."""
+    file = tmp_path / "requirements.txt"
+    file.write_text("torch==2.6.0 --extra-index-url https://example.org/cu124\nnumpy\n", "utf-8")
+    found = read_manifest(str(file))
+    assert [f"{each.name}{each.specifier}" for each in found.requirements] == [
+        "torch==2.6.0",
+        "numpy",
+    ]
+    assert not found.indexes
+    assert "--extra-index-url needs a line of its own" in found.notes[0]
+    file.write_text("torch==2.6.0 --no-deps\n", "utf-8")  # pip refuses it, too
+    with pytest.raises(InputError):
+        read_manifest(str(file))
