@@ -137,11 +137,11 @@ def _written_for(
 ) -> tuple[Made, Environment]:
     """Return the plan with the manifests as it writes them, and what the next one starts from.
 
-    `environments`: as the files say it, and as it comes. The second one comes back changed where
-    the new texts have errors of releases that only they decide.
+    `environments`: as read, and as it comes: it comes back with what only the new texts decide.
     """
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
+    from fadoctor.repair.resolution.if_new import new_notes
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.other_image import other_image
@@ -170,10 +170,11 @@ def _written_for(
     given = written.given(as_read)  # of what a plan repairs nothing is told
     notes = given.target.notes[len(as_read.target.notes) :] or as_read.target.notes
     told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
-    open_ = open_notes(given, knowledge, bounded)
-    held = held_notes(given, knowledge, plan)
+    files = (request.requirements, lines.rewrites, _opener(request))
+    new = new_notes(given, knowledge, files, partial(_question_of, request, wanted=wanted))
+    open_ = (*open_notes(given, knowledge, bounded), *held_notes(given, knowledge, plan), *new)
     other = other_image(plan, as_read, Matrix(knowledge.tables))
-    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told)
+    notes = (*plan.notes, *lines.notes, *other, *open_, *told)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))
