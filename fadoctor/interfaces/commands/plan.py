@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -144,6 +145,7 @@ def _written_for(
     from fadoctor.interfaces.commands.written import Writing, refused
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.repair.resolution.held_open import held_notes, with_ready_made
+    from fadoctor.repair.resolution.if_new import new_notes
     from fadoctor.repair.resolution.label_indexes import with_label_indexes
     from fadoctor.repair.resolution.left_open import open_notes, with_open_bounds
     from fadoctor.repair.resolution.other_image import other_image
@@ -175,11 +177,12 @@ def _written_for(
     given = written.given(as_read)  # of what a plan repairs nothing is told
     notes = given.target.notes[len(as_read.target.notes) :] or as_read.target.notes
     told = [each for each in notes if speaks_of_unasked(each) or speaks_of_moved_torch(each)]
-    open_ = open_notes(given, knowledge, bounded)
-    held = held_notes(given, knowledge, plan)
+    files = (request.requirements, lines.rewrites, writing.opener())
+    new = new_notes(given, knowledge, files, partial(_question_of, request, wanted=wanted))
+    open_ = (*open_notes(given, knowledge, bounded), *held_notes(given, knowledge, plan), *new)
     other = other_image(plan, as_read, Matrix(knowledge.tables))
     beside = () if written.is_worse else writing.beside(plan, written)
-    notes = (*plan.notes, *lines.notes, *other, *open_, *held, *told, *beside)
+    notes = (*plan.notes, *lines.notes, *other, *open_, *told, *beside)
     plan = msgspec.structs.replace(plan, edits=lines.edits, notes=notes)
     comes = environment if found is None else found.environment
     plan = with_compiled(plan, comes, Matrix(knowledge.tables))

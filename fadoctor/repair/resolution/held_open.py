@@ -17,7 +17,7 @@ from fadoctor.repair.plan.choices.files import Files
 from fadoctor.repair.plan.planner import outcome_of
 from fadoctor.repair.plan.written.dialect import choose_dialect
 from fadoctor.repair.resolution.prebuilt import PREBUILT, Prebuilt
-from fadoctor.sources.manifests.installed.environment import HELD
+from fadoctor.sources.manifests.installed.held import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

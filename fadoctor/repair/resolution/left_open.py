@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -10,14 +11,16 @@ import msgspec
 from fadoctor.judging.diagnose import foresee
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
-from fadoctor.model.packages import NUMPY, package_of
+from fadoctor.model.packages import NUMPY, TORCH, package_of
 from fadoctor.model.plan import Action, ActionKind
 from fadoctor.model.plan_words import OPEN_NOTE
 from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.release_months import ReleaseMonths
 from fadoctor.repair.plan.choices.released import within_both
+from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.plan.planner import outcome_of
 from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.plan.written.dialect import choose_dialect
@@ -35,7 +38,7 @@ from fadoctor.sources.manifests.installed.moved_torch import MOVED_TORCH, MOVED_
 from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -49,6 +52,8 @@ _AS_RANGE = re.compile(r"^==([0-9]{1,4})[.0-9]*$")
 BOUND_BY_FACTS = {TOO_NEW: TOO_NEW_BELOW, MOVED_TORCH: MOVED_TORCH_BOUND}
 """What tells of releases that are too new -> what bounds them."""
 
+_MINORS = 8
+"""Minor releases of torch that are tried: CUDA's major version changes less often."""
 _END = re.compile(r"<[0-9][0-9.]{0,30}$")
 
 
@@ -177,6 +182,8 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
         )
 
     for package, version in newest_of_open(resolver, taken):
+        if package == TORCH and not python_of(environment):
+            continue  # its newest release is another one for an older Python
         found = wrong_with(package, version)
         if not found:
             continue
@@ -184,6 +191,8 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
         ends = (_END.search(bound) for bound in bounds if any(map(_is_of_pair, found)))
         # as its fix says it, without the beginning: a file may ask for an older one
         bounds = {f"{name_of(package)}{e[0]}": None for e in ends if e} or bounds
+        if package == TORCH:  # its builds differ from minor to minor
+            bounds |= dict.fromkeys(_below(version, resolver.versions.of(package, "")))
         if not bounds:  # fixes that move what is pinned are none here: it was tried with older ones
             bounds = {f"{name_of(package)}<{version.partition('.')[0]}": None}
         good = (
@@ -209,6 +218,16 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
         newest = newest_within(resolver, package, asked) if asked != bound else ""
         is_good = bool(newest) and not wrong_with(package, newest)
         yield _Open(package, found, bound, asked if is_good else bound)
+
+
+def _below(version: str, listed: Iterable[str]) -> Iterator[str]:
+    """Yield the bounds of torch that leave one minor release more out each, from a release down."""
+    minors = dict.fromkeys(
+        str(version_part(each, "minor"))
+        for each in listed
+        if version_key(each) <= version_key(version)
+    )
+    yield from (f"{TORCH}<{minor}" for minor in islice(minors, _MINORS))
 
 
 def _is_of_pair(finding: Finding) -> bool:

@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, COMPILED_BESIDE, SETUPS, TORCH, TRITON
 from fadoctor.sources.manifests.images.container_image import with_release
 from fadoctor.sources.manifests.images.dockerfile import KIND
 
@@ -31,16 +31,21 @@ _IMAGE = re.compile(
     r"(?P<image>[a-z0-9$][\w./:${}-]{1,250})(?P<rest>[\"']?,?\s{0,20}(?:#.{0,300})?)"
 )
 _DEFAULT = re.compile(r"\$\{\w{1,60}:?-(?P<value>[\w./:-]{1,200})\}", re.ASCII)
+# RUN pip install, uv pip install
+_INSTALL = re.compile(r"\bpip[\d.]{0,4}\s{1,9}install(?=\s)")
 _ARGUMENT = r"(\s{{0,9}}ARG\s{{1,9}}{}=[\"']?)([\w./:-]{{1,200}})([\"']?\s{{0,9}})"
 
 
 class OverImage:
-    """Collects what is installed over the images of some files."""
+    """Collects what is installed over the images of some files, or in a command with a file."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self._found: dict[Place, list[tuple[str, str]]] = {}
         self._tagged: dict[Place, str] = {}
+        self._file: Place | None = None
+        """The command that installs a file which was built for one torch, and which none names."""
+        self._torch = ""
 
     def take(self, line: str, kind: str, place: Place, wanted: tuple[str, str]) -> bool:
         """Return whether a line names an image, which can have what is wanted.
@@ -51,23 +56,38 @@ class OverImage:
         if kind != KIND and (tagged := _with_tag(line.rstrip("\r"), wanted[0])):
             self._tagged[place] = tagged
             return True
+        name, _, url = wanted[0].partition(" @ ")
+        if name in SETUPS and url.endswith(".whl") and _INSTALL.search(line, 0, place.column):
+            self._file = self._file or place
         is_image = kind == KIND and bool(wanted[0]) and _FROM.fullmatch(line) is not None
         if is_image:
             self._found.setdefault(place, []).append(wanted)
         return is_image
 
     def along(self, wanted: tuple[str, str]) -> bool:
-        """Return whether what no line names is installed along with the first of the others."""
+        """Return whether what no line names is installed along with the first of the others.
+
+        Else a torch from PyPI in the command of the file that was built for it, with its triton.
+        """
         first = next(iter(self._found.values()), None)
         if first is not None:
             first.append(wanted)
-        return first is not None
+            return True
+        name, _, release = wanted[0].partition("==")
+        if name == TORCH and self._file is not None and release and "+" not in release:
+            self._torch = wanted[0]
+        return bool(self._torch) and name in (TORCH, TRITON)
 
     def put(self, texts: dict[str, list[str]]) -> None:
         """Put the lines into the texts, each into that of its image: other lines keep theirs.
 
         Where only the server moves that the image is made for, its tag names the release.
         """
+        if self._file is not None and self._torch:
+            lines, at = texts[self._file.file], self._file.line - 1
+            found = next(_INSTALL.finditer(lines[at]), None)
+            cut = found.end() if found else 0
+            lines[at] = f"{lines[at][:cut]} {self._torch}{lines[at][cut:]}" if found else lines[at]
         for place, line in self._tagged.items():
             end = "\r" if texts[place.file][place.line - 1].endswith("\r") else ""
             texts[place.file][place.line - 1] = line + end

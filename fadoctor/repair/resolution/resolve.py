@@ -16,7 +16,7 @@ from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.resolution.declared import SOURCE, Declared
 from fadoctor.repair.resolution.prebuilt import Prebuilt
 from fadoctor.repair.resolution.versions import Versions, package_of
-from fadoctor.sources.manifests.installed.environment import HELD
+from fadoctor.sources.manifests.installed.held import HELD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

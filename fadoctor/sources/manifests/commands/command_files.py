@@ -28,7 +28,7 @@ from fadoctor.sources.manifests.formats.yaml_units import Unit, read_units
 from fadoctor.sources.manifests.images import dockerfile
 from fadoctor.sources.manifests.images.container_image import read_image
 from fadoctor.sources.manifests.images.planned_stage import Stage
-from fadoctor.sources.manifests.installed.isolated import marked
+from fadoctor.sources.manifests.installed.isolated import found_early, marked
 from fadoctor.sources.manifests.planned import (
     UNSEEN_BASE,
     UNSEEN_REST,
@@ -219,6 +219,8 @@ def _draft(source: Source, chosen: _Installed, kind: str) -> Draft:
     for line, note in stage.notes:
         draft.note(line, note)
     is_known = stage.image is not None or is_fresh(chosen.script) or chosen.unit.is_bare
+    if is_known and stage.image is None:
+        draft.requirements = found_early(draft.requirements)
     if not is_known and not chosen.unit.wishes:
         draft.notes.append(UNSEEN_BASE)
     elif any(map(is_unfollowed, draft.notes)):

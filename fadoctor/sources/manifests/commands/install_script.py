@@ -13,6 +13,7 @@ from fadoctor.sources.manifests.commands.install_options import is_installer
 from fadoctor.sources.manifests.commands.named_script import LENGTH_LIMIT
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.images.planned_stage import Stage
+from fadoctor.sources.manifests.installed.isolated import found_early
 from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
 from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.notebook import in_lines, read_notebook
@@ -33,6 +34,9 @@ _FRESH = re.compile(
     r"(?:env\s{1,9})?create)\b",
     re.MULTILINE,
 )
+
+_OVER_SYSTEM = "--system-site-packages"
+"""Of an environment that sees the packages of the system, torch among them: on clusters."""
 
 
 def recognises(name: str, head: str) -> bool:
@@ -60,6 +64,8 @@ def read(source: Source) -> Manifest:
         draft.note(line, note)
     if not draft.requirements and not stage.notes:
         raise source.error("has no command that installs packages, as far as they can be followed")
+    if is_fresh(script):
+        draft.requirements = found_early(draft.requirements)
     if not is_fresh(script):
         draft.notes.append(UNSEEN_BASE)
     elif any(map(is_unfollowed, draft.notes)):
@@ -69,7 +75,7 @@ def read(source: Source) -> Manifest:
 
 def is_fresh(script: str) -> bool:
     """Return whether a script makes the environment into which it installs."""
-    return _FRESH.search(script) is not None
+    return _FRESH.search(script) is not None and _OVER_SYSTEM not in script
 
 
 def _cells(source: Source, draft: Draft) -> str:

@@ -64,8 +64,10 @@ _SILENT = (
 """Options that change neither what is asked for nor where it comes from, as far as facts go."""
 
 _OF_FILES = frozenset(
-    (*_INDEX, *_MORE_INDEXES, *_SILENT, "-f", "--find-links", "--no-build-isolation")
-)
+    (*_INDEX, *_MORE_INDEXES, "-f", "--find-links", "--no-index", "--trusted-host", "--pre",
+     "--prefer-binary", "--require-hashes", "--use-feature", "--no-binary", "--only-binary")
+)  # fmt: skip
+"""Options that pip reads on a line of its own, and passes over behind a requirement."""
 
 
 class RequirementLine(msgspec.Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,6 +30,7 @@ from fadoctor.sources.manifests.installed.contradicted import (
 )
 from fadoctor.sources.manifests.installed.from_main import of_main
 from fadoctor.sources.manifests.installed.from_pypi import from_elsewhere, mistaken_names
+from fadoctor.sources.manifests.installed.held import HELD, fixed_to, in_image, may_be_there
 from fadoctor.sources.manifests.installed.index_releases import (
     UNLABELLED,
     UNSERVED,
@@ -64,7 +64,6 @@ from fadoctor.sources.manifests.installed.unseen_bounds import (
     may_bound_others,
 )
 from fadoctor.sources.manifests.installed.wheel_tags import UNFIT, unfit_wheels
-from fadoctor.sources.manifests.planned import speaks_of_image
 from fadoctor.sources.probes.requires import marker_target
 
 if TYPE_CHECKING:
@@ -74,15 +73,6 @@ if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
     from fadoctor.model.place import Place
     from fadoctor.sources.manifests.planned import Manifest
-
-
-HELD = "it may be there already"
-"""Of an image that no table speaks of, or an environment that commands add to: an installer keeps
-what is there and fits."""
-
-
-# pytorch=2.3 of conda
-_SERIES = re.compile(r"==\d{1,4}\.\d{1,4}\.\*")
 
 
 def planned_environment(
@@ -99,10 +89,12 @@ def planned_environment(
     facts |= python_facts(facts, manifests, host.overlays)
     choice = manifests[0].choice if manifests else None
     markers = Markers(marker_target(facts), choice)
-    combined = as_listed(of_their_indexes(_in_image(combine(manifests, markers))), matrix)
+    combined = combine(manifests, markers)
+    fixed = fixed_to(manifests, combined, matrix)
+    combined = as_listed(of_their_indexes(in_image(combined, fixed)), matrix)
     facts |= _variables(combined)
     make = Facts(combined, facts, matrix, markers)
-    facts |= _packages(combined, make)
+    facts |= _packages(combined, make, fixed)
     bounded = bounded_facts(manifests, combined, facts, matrix)
     along, undecided = brought(combined, facts, matrix)
     open_ = bounded | undecided
@@ -151,22 +143,6 @@ def planned_environment(
     )
 
 
-def _in_image(combined: Combined) -> Combined:
-    """Return what files ask for on top of an image of which nobody knows what it holds.
-
-    What they do not name exactly may be there already; of a series it is one of a few releases.
-    """
-    if not any(map(speaks_of_image, combined.notes)):
-        return combined
-    packages = {
-        name: each
-        if each.version or each.url or each.is_renewed or _SERIES.fullmatch(each.specifier)
-        else msgspec.structs.replace(each, open=HELD)
-        for name, each in combined.packages.items()
-    }
-    return msgspec.structs.replace(combined, packages=packages)
-
-
 def _is_of_packages(name: str) -> bool:
     prefix = name.partition(".")[0]
     return prefix in PACKAGES or prefix == "packages" or name.startswith("toolkit.ptxas.")
@@ -197,11 +173,11 @@ def _variables(combined: Combined) -> dict[str, Fact]:
     }
 
 
-def _packages(combined: Combined, make: Facts) -> dict[str, Fact]:
+def _packages(combined: Combined, make: Facts, fixed: Mapping[str, str]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for package, names in PACKAGES.items():
         found = next((combined.packages[name] for name in names if name in combined.packages), None)
-        facts |= _one(package, found, combined, make)
+        facts |= _one(package, found, combined, make, is_held=fixed.keys().isdisjoint(names))
     for package in _not_brought(combined, facts, make.matrix):
         facts |= absent_facts(package, "nothing that the files name requires it, by the tables")
     return facts | _overview(combined, facts)
@@ -256,12 +232,14 @@ def _all_brought_by(name: str, matrix: Matrix) -> set[str] | None:
             return None
 
 
-def _one(package: str, planned: Planned | None, combined: Combined, make: Facts) -> dict[str, Fact]:
+def _one(
+    package: str, planned: Planned | None, combined: Combined, make: Facts, *, is_held: bool
+) -> dict[str, Fact]:
     if planned is None:
         where = "what was named by --requirements"
         if combined.is_complete:
             return absent_facts(package, f"{where}: it is not in the lock")
-        if any(map(speaks_of_image, combined.notes)):
+        if is_held and may_be_there(combined):
             return open_facts(package, HELD, where)
         facts = open_facts(package, UNNAMED, where)
         found = _build(package, Planned(TORCH, ()), make)

@@ -101,7 +101,7 @@ def as_built(
         return unmarked(asked)
     if is_told(given.flags, options, stage.variables, text):
         is_off = "--no-build-isolation" in given.flags
-        return too_early(stage, asked) if is_off else unmarked(asked)
+        return early(stage, asked) if is_off else unmarked(asked)
     if is_uv:
         return marked(asked, is_always=True)
     if TORCH in stage.packages:
@@ -109,6 +109,33 @@ def as_built(
         return unmarked(asked) if is_chosen else marked_by_new(asked)
     is_new = not any(speaks_of_image(note) for _, note in stage.notes)
     return marked(unmarked(asked)) if is_new else unmarked(asked)
+
+
+def early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:
+    """Return requirements built without isolation, with the mark of those that find no torch.
+
+    In a script the mark counts where nothing is there before its commands: `found_early`.
+    """
+    is_empty = stage.packages.keys() <= _bringing_nothing() and not stage.is_open
+    if stage.image is not None or stage.notes or not is_empty:
+        return too_early(stage, asked)
+    return [
+        msgspec.structs.replace(each, isolated_by=BEFORE_TORCH) if each.name in SETUPS else each
+        for each in unmarked(asked)
+    ]
+
+
+def found_early(asked: Iterable[Requirement]) -> list[Requirement]:
+    """Return what a script installs where nothing is there before it.
+
+    What it builds without isolation before a command that may bring torch finds none.
+    """
+    return [
+        msgspec.structs.replace(each, is_isolated=True)
+        if each.isolated_by == BEFORE_TORCH
+        else each
+        for each in asked
+    ]
 
 
 def too_early(stage: Stage, asked: Iterable[Requirement]) -> list[Requirement]:

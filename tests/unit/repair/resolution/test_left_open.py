@@ -113,3 +113,15 @@ def test_a_range_goes_with_who_asks_for_it(tmp_path: Path) -> None:
     here = on(tmp_path, "vllm==0.9.2\ntransformers\ntrl\n", "H100", "570.133.20")
     moved = changed(plan(plan_base(here, session().knowledge)))
     assert moved == {"transformers": "4.53.3", "trl": "0.15.2"}
+
+
+@pytest.mark.parametrize(
+    ("driver", "asked"), [("550.54.15", ["torch>=2.0.0,<2.11"]), ("580.95.05", [])]
+)
+def test_a_torch_that_comes_along_keeps_to_the_cuda_of_the_driver(
+    tmp_path: Path, driver: str, asked: list[str]
+) -> None:
+    """Regression: no bound was found but torch<2, of another decade."""
+    text = "accelerate==1.6.0\nunheard-of-package==1.0\n"
+    found = open_bounds(on(tmp_path, text, "RTX 4090", driver), session().knowledge)
+    assert [each.requirement for each in found if each.name == "torch"] == asked

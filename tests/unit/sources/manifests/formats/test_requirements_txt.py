@@ -179,3 +179,8 @@ def test_an_address_ends_before_its_marker(tmp_path: Path, joint: str) -> None:
     [found] = read(tmp_path, f"{address}{joint}sys_platform == 'win32'\n").requirements
     assert (found.name, found.url) == ("flash-attn", address)
     assert found.marker == "sys_platform == 'win32'"
+
+
+def test_an_option_that_no_file_may_hold_is_refused_as_pip_does(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        read(tmp_path, "torch==2.6.0 --no-deps\n")

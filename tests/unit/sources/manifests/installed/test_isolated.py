@@ -268,3 +268,23 @@ def test_a_setup_asks_for_a_torch_of_its_own(
     fact = facts[ISOLATED_TORCH]
     assert (fact.value if isinstance(fact, Known) else None) == found
     assert isinstance(facts[ISOLATED_KIND], Absent) or "flash-attn" in text
+
+
+EARLY = "pip install ninja\npip install flash-attn --no-build-isolation\npip install accelerate\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_early"),
+    [
+        (f"python3 -m venv env\n{EARLY}", True),
+        (f"conda create -n x python=3.11 -y\n{EARLY}", True),
+        (EARLY, False),  # torch may be there
+        (f"python3 -m venv --system-site-packages env\n{EARLY}", False),
+        (f"python3 -m venv env\npip install accelerate\n{EARLY}", False),
+        (f"python3 -m venv env\n./install_torch.sh && pip install -r more.txt\n{EARLY}", False),
+    ],
+)
+def test_a_script_builds_before_torch(tmp_path: Path, text: str, *, is_early: bool) -> None:
+    found = of_file(tmp_path, "setup.sh", text)
+    assert ("flash-attn" in value(found, ISOLATED)) is is_early
+    assert (getattr(found.fact(ISOLATED_KIND), "value", "") == BEFORE_TORCH) is is_early
