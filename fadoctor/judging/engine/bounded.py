@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.judging.engine.fixes import command
 from fadoctor.judging.engine.operators import is_below
 from fadoctor.knowledge.matrix.fitting_release import (
-    Setting,
+    FittingSetting,
     bounds_on,
     is_listed,
     moved_with,
@@ -72,13 +72,13 @@ def _with_askers(
 
 def _refused(
     items: tuple[str, ...], environment: Environment, matrix: Matrix
-) -> tuple[Setting, dict[str, str], dict[str, str]]:
+) -> tuple[FittingSetting, dict[str, str], dict[str, str]]:
     """Return what is there, which ranges are asked for, and which package refuses which of them."""
     found = [each for item in items if (each := _LISTED.fullmatch(item))]
     asked = {
         each["name"].lower(): each["range"] for each in found if is_listed(each["name"], matrix)
     }
-    setting = setting_of(environment.facts) if asked else Setting({})
+    setting = setting_of(environment.facts) if asked else FittingSetting({})
     askers = {
         asker: name
         for name, text in asked.items()

@@ -21,7 +21,7 @@ from fadoctor.knowledge.matrix.versions import (
     version_part,
 )
 from fadoctor.model.fact import Known
-from fadoctor.model.packages import STACK, TORCH, TRITON
+from fadoctor.model.packages import BESIDE_TORCH, STACK, TORCH, TRITON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,10 +37,9 @@ _EXTRAS = {
 _END = re.compile(r"(?:<=?|==|~=)\s*([0-9][0-9A-Za-z.]{0,40}?)(?:\.\*)?")
 _LATER = "99"
 """A release of torch that does not exist yet."""
-_BESIDE = ("torchvision", "torchaudio")
 
 
-class Setting(msgspec.Struct, frozen=True):
+class FittingSetting(msgspec.Struct, frozen=True):
     """What a release is to go with."""
 
     there: Mapping[str, str]
@@ -53,7 +52,7 @@ class Setting(msgspec.Struct, frozen=True):
     """What stays beside the stack -> the specifier that does not admit it now."""
 
 
-class Release(msgspec.Struct, frozen=True):
+class FittingRelease(msgspec.Struct, frozen=True):
     """A release of a package, and what it requires."""
 
     version: str
@@ -67,7 +66,7 @@ def is_listed(name: str, matrix: Matrix) -> bool:
     return bool(_rows(name, matrix))
 
 
-def fitting_release(name: str, setting: Setting, matrix: Matrix) -> str:
+def fitting_release(name: str, setting: FittingSetting, matrix: Matrix) -> str:
     """Return the release of a package that accepts what stays, "" where none is known.
 
     What stays is what is installed of the stack; the rest can move with the package. It is the
@@ -85,7 +84,7 @@ def fitting_release(name: str, setting: Setting, matrix: Matrix) -> str:
     return _nearest(fitting, here)
 
 
-def accepting_releases(name: str, setting: Setting, matrix: Matrix) -> list[Release]:
+def accepting_releases(name: str, setting: FittingSetting, matrix: Matrix) -> list[FittingRelease]:
     """Return the releases of a package that refuse nothing that stays, and that nothing refuses."""
     bounds = _bounds_on(name, setting, matrix)
     stack = (STACK | setting.kept.keys()) - {name}
@@ -99,7 +98,7 @@ def accepting_releases(name: str, setting: Setting, matrix: Matrix) -> list[Rele
     ]
 
 
-def _names_it(release: Release, setting: Setting, *, is_older: bool) -> bool:
+def _names_it(release: FittingRelease, setting: FittingSetting, *, is_older: bool) -> bool:
     """Return whether a release says which versions it accepts of what is not accepted now.
 
     A newer one without a bound has given it up where what is there is too new, and has only moved
@@ -123,7 +122,7 @@ def _accepts(requires: Mapping[str, str], stays: Mapping[str, str]) -> bool:
     return all(admits(text, stays[name]) for name, text in requires.items() if name in stays)
 
 
-def _pinned_along(release: Release, matrix: Matrix) -> Iterator[Mapping[str, str]]:
+def _pinned_along(release: FittingRelease, matrix: Matrix) -> Iterator[Mapping[str, str]]:
     """Yield what those require that a release pins: they come in one version alone."""
     for name, text in release.requires.items():
         pin = text.removeprefix("==")
@@ -131,7 +130,7 @@ def _pinned_along(release: Release, matrix: Matrix) -> Iterator[Mapping[str, str
             yield declared(name, pin, matrix)
 
 
-def built_for(name: str, setting: Setting, matrix: Matrix) -> str:
+def built_for(name: str, setting: FittingSetting, matrix: Matrix) -> str:
     """Return the release of a package that was compiled for the minor of torch that is there.
 
     "" where no release of the table names a torch that exactly.
@@ -149,7 +148,7 @@ def built_for(name: str, setting: Setting, matrix: Matrix) -> str:
     return _nearest([each for each in bound if _admits(bounds, each)], setting.there.get(name, ""))
 
 
-def fitting_torch(name: str, setting: Setting, matrix: Matrix) -> tuple[str, ...]:
+def fitting_torch(name: str, setting: FittingSetting, matrix: Matrix) -> tuple[str, ...]:
     """Return the torch that an installed release accepts, and what is released with that torch.
 
     As an installer takes them. It is the nearest one that no other installed package refuses:
@@ -161,7 +160,7 @@ def fitting_torch(name: str, setting: Setting, matrix: Matrix) -> tuple[str, ...
     label = f"+{local}" if (local := version_part(torch, "local")) else ""
     if not torch or not asked or (label and not label.startswith("+cu")):
         return ()
-    bounds = _bounds_on(TORCH, setting, matrix, without=(name, *_BESIDE))
+    bounds = _bounds_on(TORCH, setting, matrix, without=(name, *BESIDE_TORCH))
     own = [needs[TORCH]] if TORCH in needs else []
     found = []
     for row in matrix.tables["torch-releases"].rows:
@@ -170,7 +169,7 @@ def fitting_torch(name: str, setting: Setting, matrix: Matrix) -> tuple[str, ...
         pythons = cell_words(row.get("python"))
         if setting.python and version_part(setting.python, "minor") not in pythons:
             continue
-        pinned = str(row.get("triton") or "").removeprefix("==")
+        pinned = str(row.get(TRITON) or "").removeprefix("==")
         is_accepted = TRITON not in needs or (bool(pinned) and admits(needs[TRITON], pinned))
         found += [
             version
@@ -191,9 +190,9 @@ def admits(specifier: str, version: str) -> bool:
     return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)
 
 
-def refusing(name: str, specifier: str, setting: Setting, matrix: Matrix) -> list[str]:
+def refusing(name: str, specifier: str, setting: FittingSetting, matrix: Matrix) -> list[str]:
     """Return the installed packages that refuse every release of a package in a range."""
-    known = [each.version for each in _releases(name, Setting({}), matrix)]
+    known = [each.version for each in _releases(name, FittingSetting({}), matrix)]
     inside = [each for each in known if admits(specifier, each)]
     if not inside:
         return []
@@ -201,7 +200,7 @@ def refusing(name: str, specifier: str, setting: Setting, matrix: Matrix) -> lis
     return [other for other, text in bounds if not any(admits(text, each) for each in inside)]
 
 
-def moved_with(name: str, asked: Mapping[str, str], setting: Setting, matrix: Matrix) -> str:
+def moved_with(name: str, asked: Mapping[str, str], setting: FittingSetting, matrix: Matrix) -> str:
     """Return the release of an installed package that accepts others in a range, "" for none.
 
     The newest release in each range stands for it.
@@ -217,12 +216,12 @@ def moved_with(name: str, asked: Mapping[str, str], setting: Setting, matrix: Ma
     return fitting_release(name, moved, matrix)
 
 
-def bounds_on(name: str, setting: Setting, matrix: Matrix) -> dict[str, str]:
+def bounds_on(name: str, setting: FittingSetting, matrix: Matrix) -> dict[str, str]:
     """Return which installed packages bound a package: distribution -> specifier."""
     return dict(_bounding(name, setting, matrix))
 
 
-def _is_open(release: Release) -> bool:
+def _is_open(release: FittingRelease) -> bool:
     """Return whether a release names a torch, and every newer one as well."""
     text = release.requires.get(TORCH, "")
     return bool(text) and admits(text, _LATER)
@@ -234,7 +233,7 @@ def _rows(name: str, matrix: Matrix) -> tuple[Row, ...]:
     return matrix.find(RELEASE_REQUIRES, {"package": Known(name, "asked")}).rows
 
 
-def _releases(name: str, setting: Setting, matrix: Matrix) -> Iterator[Release]:
+def _releases(name: str, setting: FittingSetting, matrix: Matrix) -> Iterator[FittingRelease]:
     """Yield the releases of a package that have a file for this Python and system."""
     for row in _rows(name, matrix):
         pythons, systems = str(row.get("python") or ""), cell_words(row.get("systems"))
@@ -244,7 +243,7 @@ def _releases(name: str, setting: Setting, matrix: Matrix) -> Iterator[Release]:
             continue
         requires = dict(map(split_requirement, cell_words(row.get("requires"))))
         for version in cell_words(row["version"]):
-            yield Release(version, requires, bool(systems))
+            yield FittingRelease(version, requires, bool(systems))
 
 
 def split_requirement(text: str) -> tuple[str, str]:
@@ -253,7 +252,7 @@ def split_requirement(text: str) -> tuple[str, str]:
     return text[:end], text[end:]
 
 
-def _needs(name: str, setting: Setting, matrix: Matrix) -> Mapping[str, str]:
+def _needs(name: str, setting: FittingSetting, matrix: Matrix) -> Mapping[str, str]:
     own = setting.requires.get(name)
     if own is not None:
         return own
@@ -261,7 +260,7 @@ def _needs(name: str, setting: Setting, matrix: Matrix) -> Mapping[str, str]:
 
 
 def _bounding(
-    name: str, setting: Setting, matrix: Matrix, without: Iterable[str] = ()
+    name: str, setting: FittingSetting, matrix: Matrix, without: Iterable[str] = ()
 ) -> Iterator[tuple[str, str]]:
     left_out = {name, *without}
     for other, version in setting.there.items():
@@ -276,7 +275,7 @@ def _bounding(
 
 
 def _bounds_on(
-    name: str, setting: Setting, matrix: Matrix, without: Iterable[str] = ()
+    name: str, setting: FittingSetting, matrix: Matrix, without: Iterable[str] = ()
 ) -> list[str]:
     """Return what installed packages require of a package; none that is not met already.
 
@@ -321,9 +320,9 @@ def _has_build(version: str, label: str, matrix: Matrix) -> bool:
     return not label or label[1:] in builds
 
 
-def _companions(torch: str, label: str, setting: Setting, matrix: Matrix) -> Iterator[str]:
+def _companions(torch: str, label: str, setting: FittingSetting, matrix: Matrix) -> Iterator[str]:
     row = matrix.find("torch-companions", {"torch": Known(torch, "asked")})
-    for name in _BESIDE:
+    for name in BESIDE_TORCH:
         cell = row.cell(name)
         if name in setting.there and isinstance(cell, Known):
             yield f"{name}=={cell.value}{label}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.fitting_release import (
-    Setting,
+    FittingSetting,
     accepting_releases,
     admits,
     bounds_on,
@@ -74,7 +74,7 @@ def release_instead(distribution: str, facts: Mapping[str, Fact], matrix: Matrix
     return f"{other}=={release}" if release else other
 
 
-def setting_of(facts: Mapping[str, Fact], kept: Mapping[str, str] | None = None) -> Setting:
+def setting_of(facts: Mapping[str, Fact], kept: Mapping[str, str] | None = None) -> FittingSetting:
     """Return what is there: of all that is installed, or of what a text names."""
     there: dict[str, str] = {}
     for name in _LISTS:
@@ -82,7 +82,7 @@ def setting_of(facts: Mapping[str, Fact], kept: Mapping[str, str] | None = None)
     for package, names in PACKAGES.items():
         if version := _text(facts, f"{package}.version"):
             there[_text(facts, f"{package}.distribution") or names[0]] = version
-    return Setting(
+    return FittingSetting(
         there,
         _text(facts, "python.version"),
         _text(facts, "host.os"),
@@ -105,7 +105,7 @@ def _requirements(facts: Mapping[str, Fact]) -> dict[str, Mapping[str, str]]:
 
 
 def _apart(
-    distribution: str, unmet: Mapping[str, str], setting: Setting, matrix: Matrix
+    distribution: str, unmet: Mapping[str, str], setting: FittingSetting, matrix: Matrix
 ) -> list[str]:
     """Return which packages require of these the version that is there, and refuse the other."""
     found: dict[str, None] = {}

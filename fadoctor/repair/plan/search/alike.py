@@ -40,7 +40,7 @@ _OF_RELEASE = ("version", "requires", "requires_python")
 """Facts that follow from the number of a release, or are compared as what it asks for."""
 
 
-class Alike:
+class SameStance:
     """That of one problem."""
 
     def __init__(self, problem: Problem) -> None:

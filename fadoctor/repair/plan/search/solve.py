@@ -14,7 +14,7 @@ from fadoctor.model.packages import TORCH
 from fadoctor.model.verdict import Backend
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, keep
 from fadoctor.repair.plan.search.ahead import CostsAhead
-from fadoctor.repair.plan.search.alike import Alike
+from fadoctor.repair.plan.search.alike import SameStance
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.costing import Costs, PartialState
 from fadoctor.repair.plan.search.depths import Depths
@@ -107,7 +107,7 @@ class _Search:
         telling = (*wished, *(instead[backend] for backend in wished if backend in instead))
         self.costs = Costs(problem, telling)
         self.ahead = CostsAhead(problem, self.costs, must_meet=must_meet)
-        self.alike = Alike(problem)
+        self.alike = SameStance(problem)
         depths = Depths(problem)
         for relation in problem.relations:
             if any_will_do and not problem.can_forbid(relation, telling):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fadoctor.repair.plan.choices.choice import Choice
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Bound(msgspec.Struct, frozen=True):
     """What one choice asks for of one package that nobody decides about."""
 
     needs: str
@@ -27,7 +27,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Stance(msgspec.Struct, frozen=True):
     """What one choice asks for, and what it is for those that ask for it."""
 
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[Bound, ...] = ()
     refused_by: tuple[str, ...] = ()
     """What is installed, and refuses it, and did not refuse what was there before."""
     distribution: str = ""
@@ -36,7 +36,7 @@ class Stance(msgspec.Struct, frozen=True):
     """The same for all that ask for the same, and are refused by the same."""
 
 
-class Releases(NamedTuple):
+class JudgedReleases(NamedTuple):
     """The releases of one package, newest first, and what each goes with."""
 
     every: tuple[tuple[Choice, tuple[tuple[str, str], ...]], ...]
@@ -44,7 +44,7 @@ class Releases(NamedTuple):
     """Whatever some of them go with in some versions."""
 
 
-class End(enum.Enum):
+class EndOfPackage(enum.Enum):
     """In what a package ends that nobody decides about."""
 
     OPEN = enum.auto()
@@ -54,4 +54,4 @@ class End(enum.Enum):
     @property
     def costs(self) -> tuple[int, int]:
         """The errors and the changes that it costs."""
-        return int(self is End.BROKEN), int(self is End.REPLACED)
+        return int(self is EndOfPackage.BROKEN), int(self is EndOfPackage.REPLACED)

@@ -18,7 +18,7 @@ from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.helpers import MOVE_ALONG
 from fadoctor.repair.plan.choices.offers import bounded, is_told
 from fadoctor.repair.plan.choices.released import accepts
-from fadoctor.repair.plan.search.stance import Asked, End, Releases, Stance
+from fadoctor.repair.plan.search.stance import Bound, EndOfPackage, JudgedReleases, Stance
 from fadoctor.repair.plan.states.requirements import named_or_installed, requirements_of, satisfies
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ class Beside:
     def __init__(self, decided: dict[str, str]) -> None:
         """Take what stays whatever is decided."""
         self.decided = decided
-        self.asked: dict[str, list[Asked]] = {}
+        self.asked: dict[str, list[Bound]] = {}
         self.ranges: dict[str, _Range] = {}
-        self.ends: dict[str, End] = {}
+        self.ends: dict[str, EndOfPackage] = {}
         """In what packages end, where that costs something."""
-        self.steps: dict[Asked, tuple[int, int]] = {}
+        self.steps: dict[Bound, tuple[int, int]] = {}
         self.more: dict[int, tuple[int, int]] = {}
         """What stances add, by their numbers."""
 
@@ -53,9 +53,9 @@ class Beside:
     def costs(self) -> tuple[int, int]:
         """The errors and the changes that follow."""
         ends = [*self.ends.values()]
-        return ends.count(End.BROKEN), ends.count(End.REPLACED)
+        return ends.count(EndOfPackage.BROKEN), ends.count(EndOfPackage.REPLACED)
 
-    def with_one(self, asked: Asked) -> Beside:
+    def with_one(self, asked: Bound) -> Beside:
         """Return it with one more that asks for a package."""
         name = asked.needs
         found = Beside(self.decided)
@@ -82,10 +82,10 @@ class Unchosen:
                     self._askers.setdefault(needs, []).append((asker, specifier))
         self._besides: dict[tuple[tuple[str, str], ...], Beside] = {}
         self._stances: dict[tuple[str, str], Stance] = {}
-        self._numbers: dict[tuple[tuple[Asked, ...], tuple[str, ...]], int] = {}
+        self._numbers: dict[tuple[tuple[Bound, ...], tuple[str, ...]], int] = {}
         self._found: dict[_Range, tuple[Choice, ...]] = {}
         self._hopeless: dict[object, bool] = {}
-        self._releases: dict[str, Releases] = {}
+        self._releases: dict[str, JudgedReleases] = {}
         self._places: dict[tuple[str, str, str], frozenset[int]] = {}
         self._links: dict[str, tuple[str, ...]] = {}
         self._more: dict[tuple[str, str], dict[str, str]] = {}
@@ -96,7 +96,7 @@ class Unchosen:
         }
         """What is kept, and is none of the packages that a search decides about."""
         self._kept = tuple(
-            Asked(needs, specifier, specifier, False)
+            Bound(needs, specifier, specifier, False)
             for name in self._stay
             for needs, specifier in self._requirements.get(name, {}).items()
             if self._is_open(needs)
@@ -124,7 +124,7 @@ class Unchosen:
             found.asked.setdefault(each.needs, []).append(each)
         for name in dict.fromkeys((*found.asked, *refused)):
             end = self._end(name, found, is_refused=name in refused)
-            if end is not End.OPEN:
+            if end is not EndOfPackage.OPEN:
                 found.ends[name] = end
         return found
 
@@ -149,20 +149,20 @@ class Unchosen:
             errors += step[0]
             changed += step[1]
         for name in stance.refused_by:
-            if beside.ends.get(name, End.OPEN) is End.OPEN and not any(
+            if beside.ends.get(name, EndOfPackage.OPEN) is EndOfPackage.OPEN and not any(
                 each.needs == name for each in stance.asked
             ):
                 changed += 1
         return errors, changed
 
-    def _step(self, asked: Asked, beside: Beside) -> tuple[int, int]:
+    def _step(self, asked: Bound, beside: Beside) -> tuple[int, int]:
         """Return what it adds that one more asks for a package."""
         name = asked.needs
-        before = beside.ends.get(name, End.OPEN)
-        if before is End.BROKEN:
+        before = beside.ends.get(name, EndOfPackage.OPEN)
+        if before is EndOfPackage.BROKEN:
             return 0, 0
         then = beside.with_one(asked)
-        after = self._end(name, then, is_refused=before is End.REPLACED)
+        after = self._end(name, then, is_refused=before is EndOfPackage.REPLACED)
         errors, changed = after.costs
         return errors - before.costs[0], changed - before.costs[1]
 
@@ -219,7 +219,7 @@ class Unchosen:
 
     def _asked(
         self, name: str, version: str, told: Mapping[str, str], full: Mapping[str, str]
-    ) -> tuple[Asked, ...]:
+    ) -> tuple[Bound, ...]:
         """Return what a release asks for of packages that nobody decides about."""
         matrix, before = self.problem.session.matrix, self.problem.broken_before
         by_names = self.problem.session.bounds.of(name, version)
@@ -229,30 +229,30 @@ class Unchosen:
             both = ",".join(filter(None, (text, by_names.get(needs, ""))))
             if both and self._is_open(needs):
                 is_new = needs in told and (name, needs) not in before
-                found.append(Asked(needs, told.get(needs, ""), both, is_new))
+                found.append(Bound(needs, told.get(needs, ""), both, is_new))
         return tuple(found)
 
-    def _end(self, name: str, beside: Beside, *, is_refused: bool) -> End:
+    def _end(self, name: str, beside: Beside, *, is_refused: bool) -> EndOfPackage:
         """Return in what one package ends that nobody decides about."""
         here = self._there.get(name)
         if here is None and not self._is_list:
-            return End.OPEN
+            return EndOfPackage.OPEN
         broken = tuple(
             each.told
             for each in beside.asked.get(name, ())
             if each.is_new and (here is None or not satisfies(here, each.told))
         )
         if not broken and not is_refused:
-            return End.OPEN
+            return EndOfPackage.OPEN
         if package_of(name, name) in self.problem.wishes.kept:
-            return End.BROKEN
+            return EndOfPackage.BROKEN
         if package_of(name, name) not in _OF_THEIR_OWN:
             asked = (broken, self._range(name, beside), self._further_ranges(name, beside))
             if asked not in self._hopeless:
                 self._hopeless[asked] = self._is_hopeless(name, broken, beside)
             if self._hopeless[asked]:
-                return End.BROKEN
-        return End.OPEN if here is None else End.REPLACED
+                return EndOfPackage.BROKEN
+        return EndOfPackage.OPEN if here is None else EndOfPackage.REPLACED
 
     def _is_hopeless(self, name: str, broken: tuple[str, ...], beside: Beside) -> bool:
         """Return whether no known release takes all that is decided, and all of those are known."""
@@ -305,7 +305,7 @@ class Unchosen:
             )
         return self._places[asked]
 
-    def _releases_of(self, name: str) -> Releases:
+    def _releases_of(self, name: str) -> JudgedReleases:
         """Return the releases of a package for this Python, and what each has to be beside."""
         if name not in self._releases:
             session, problem = self.problem.session, self.problem
@@ -318,7 +318,7 @@ class Unchosen:
                 pairs = session.pairs.of(name, each.version)
                 every.append((each, (*self.helpers.own(name, each.version), *beside, *pairs)))
             others = dict.fromkeys(other for _, needs in every for other, _ in needs)
-            self._releases[name] = Releases(tuple(every), tuple(others))
+            self._releases[name] = JudgedReleases(tuple(every), tuple(others))
         return self._releases[name]
 
     def _further_ranges(self, name: str, beside: Beside) -> tuple[_Range, ...]:

@@ -186,7 +186,7 @@ class _Reading:
         while (found := _OF_THE_FILE.search(text)) and found["name"] in _OF_FILES:
             text = text[: found.start()]
             self.notes.append(
-                f"{place}: pip ignores {found['name']} behind a requirement, and uv refuses the "
+                f"{place}: pip ignores {found['name']} beside a requirement, and uv refuses the "
                 "line: write it on a line of its own"
             )
         return text

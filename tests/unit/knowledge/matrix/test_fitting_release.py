@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.knowledge.matrix.fitting_release import (
-    Setting,
+    FittingSetting,
     built_for,
     fitting_release,
     fitting_torch,
@@ -55,7 +55,7 @@ LIBRARY = (
 def test_the_nearest_release_that_accepts_torch(
     torch: str, here: str, unmet: str, release: str
 ) -> None:
-    setting = Setting({"torch": torch, "lens": here}, kept={"torch": unmet})
+    setting = FittingSetting({"torch": torch, "lens": here}, kept={"torch": unmet})
     assert fitting_release("lens", setting, matrix(*LIBRARY)) == release
 
 
@@ -64,7 +64,7 @@ def test_no_release_is_named_that_only_says_less() -> None:
     silent = matrix(
         row("lens", "0.9", ""), row("lens", "1.0", "torch>=2.6"), row("lens", "1.1", "")
     )
-    setting = Setting({"torch": "2.5.1", "lens": "1.0"}, kept={"torch": ">=2.6"})
+    setting = FittingSetting({"torch": "2.5.1", "lens": "1.0"}, kept={"torch": ">=2.6"})
     assert fitting_release("lens", setting, silent) == ""
 
 
@@ -72,7 +72,7 @@ def test_a_compiled_release_has_to_name_its_torch() -> None:
     compiled = matrix(
         row("lens", "1.0", "torch==2.5.0", "linux"), row("lens", "1.1", "torch>=2.5", "linux")
     )
-    setting = Setting({"torch": "2.6.0", "lens": "1.0"}, kept={"torch": "==2.5.0"})
+    setting = FittingSetting({"torch": "2.6.0", "lens": "1.0"}, kept={"torch": "==2.5.0"})
     assert fitting_release("lens", setting, compiled) == ""
 
 
@@ -81,14 +81,14 @@ def test_what_a_release_pins_has_to_accept_torch_as_well() -> None:
         row("lens", "1.0", "core==1.0 torch<2.5"), row("lens", "1.1", "core==1.1 torch<2.9"),
         row("core", "1.1", "torch>=2.7"),
     )  # fmt: skip
-    setting = Setting({"torch": "2.6.0", "lens": "1.0"}, kept={"torch": "<2.5"})
+    setting = FittingSetting({"torch": "2.6.0", "lens": "1.0"}, kept={"torch": "<2.5"})
     assert fitting_release("lens", setting, pinning) == ""
 
 
 def test_no_release_is_named_that_another_package_refuses() -> None:
     rows = (*LIBRARY, row("camera", "3.0", "lens<1.2"), row("camera", "4.0", "lens<3"))
     there = {"torch": "2.6.0", "lens": "1.1", "camera": "3.0"}
-    setting = Setting(there, kept={"torch": "<2.6"})
+    setting = FittingSetting(there, kept={"torch": "<2.6"})
     assert fitting_release("lens", setting, matrix(*rows)) == ""
     assert refusing("lens", ">=1.2,<2", setting, matrix(*rows)) == ["camera"]
     assert moved_with("camera", {"lens": ">=1.2,<2"}, setting, matrix(*rows)) == "4.0"
@@ -100,13 +100,13 @@ def test_no_release_is_named_that_another_package_refuses() -> None:
 )
 def test_the_release_that_was_compiled_for_this_torch(torch: str, release: str) -> None:
     there = {"torch": torch, "torch-tensorrt": "2.5.0"}
-    assert built_for("torch-tensorrt", Setting(there, "3.10"), session().matrix) == release
+    assert built_for("torch-tensorrt", FittingSetting(there, "3.10"), session().matrix) == release
 
 
 def test_a_torch_with_the_triton_that_is_required() -> None:
     """Regression: a newer liger-kernel was looked for, which asks for a newer triton as well."""
     there = {"torch": "2.2.2+cu121", "torchvision": "0.17.2+cu121", "triton": "2.2.0"}
-    setting = Setting({**there, "liger-kernel": "0.5.2"}, "3.10", kept={"triton": ">=2.3.1"})
+    setting = FittingSetting({**there, "liger-kernel": "0.5.2"}, "3.10", kept={"triton": ">=2.3.1"})
     assert fitting_release("liger-kernel", setting, session().matrix) == ""
     assert fitting_torch("liger-kernel", setting, session().matrix) == (
         "torch==2.3.1+cu121", "torchvision==0.18.1+cu121",

@@ -81,7 +81,7 @@ def test_an_option_behind_a_requirement_is_ignored_as_pip_does(tmp_path: Path, o
         ("torch", "==2.4.0"),
     ]
     assert found.indexes == ()
-    assert f":1:1: pip ignores {option.split(maxsplit=1)[0]} behind a requirement" in found.notes[0]
+    assert f":1:1: pip ignores {option.split(maxsplit=1)[0]} beside a requirement" in found.notes[0]
 
 
 def test_what_a_tool_has_resolved_or_hashes_cover_is_complete(tmp_path: Path) -> None:
