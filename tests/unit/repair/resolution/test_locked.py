@@ -61,7 +61,7 @@ def test_a_list_with_the_same_pins_has_one(tmp_path: Path) -> None:
 def test_what_has_no_facts_of_its_own_neither(tmp_path: Path) -> None:
     """Regression: numba's bound on NumPy was, which tables alone tell."""
     pins = ("torch==2.8.0", "triton==3.4.0", "numba==0.61.2", "numpy==2.4.0")
-    needs = {"numba": ("numpy",), "torch": ("triton",)}
+    needs: dict[str, tuple[str, ...]] = {"numba": ("numpy",), "torch": ("triton",)}
     assert "requirement-unmet" not in findings(judged(tmp_path, lock(*pins, needs=needs), "A100"))
     listed = findings(judged(tmp_path, "".join(f"{pin}\n" for pin in pins), "A100"))
     assert {"requirement-unmet", "requirements-contradict"} & listed.keys()
