@@ -28,7 +28,7 @@ FACT_ROWS = """
 host.os                | text    | host        | linux, windows or macos
 host.kernel            | text    | host        | kernel release, as uname prints it
 host.machine           | text    | host        | x86_64, aarch64, amd64, arm64 as uname prints it, lower case
-host.platform          | text    | host        | wheel platform without version: linux_x86_64, linux_aarch64, win_amd64, macosx_arm64
+host.platform          | text    | host        | wheel platform without version: linux_x86_64, linux_aarch64, musllinux_x86_64, win_amd64, macosx_arm64
 host.distribution      | text    | host        | PRETTY_NAME of os-release
 host.libc              | text    | host        | glibc or musl
 host.glibc             | version | host        | glibc version; Absent on musl and off Linux

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.fact import Fact, Known, fact_text
+from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.sources.pasted.claims import machine_facts
 from fadoctor.sources.targets.tegra import is_tegra
 from fadoctor.syntax.patterns import compiled
@@ -31,6 +31,10 @@ _ALONE = compiled(r"(?m)^[ \t]{0,8}(?P<machine>aarch64|x86_64)[ \t]{0,8}$")
 _TEGRA = compiled(
     r"(?m)^[ \t#]{0,8}R(?P<major>\d{2}) \(release\), REVISION: (?P<minor>\d(?:\.\d{1,2})?)"
 )
+# ldd --version in Alpine: musl libc (x86_64); its /etc/os-release: NAME="Alpine Linux"
+_MUSL = compiled(
+    r'(?m)^[ \t]{0,8}(?:musl libc \(\w{2,20}\)|NAME="?Alpine Linux"?|ID=alpine)[ \t]{0,8}$'
+)
 _SYSTEMS = {"Linux": "linux", "Darwin": "macos"}
 _ON_ARM = "only servers and boards with ARM processors have this GPU"
 
@@ -45,6 +49,23 @@ def told_jetson(text: str) -> dict[str, Fact]:
     source = found[0].strip(" #")
     release = Known(f"{found['major']}.{found['minor']}", source)
     return {"host.tegra": Known(True, source), "host.l4t": release}
+
+
+def told_musl(facts: Mapping[str, Fact], text: str) -> dict[str, Fact]:
+    """Return that the C library is musl, where ldd or the release file of Alpine says so.
+
+    Its platform is another one than that of glibc: no wheel for glibc installs there.
+    """
+    found = _MUSL.search(text) if "musl" in text or "lpine" in text else None
+    if found is None or fact_text(facts["host.os"], "linux") != "linux":
+        return {}
+    source = found[0].strip()
+    said: dict[str, Fact] = {
+        "host.libc": Known("musl", source),
+        "host.glibc": Absent(f"{source}: musl"),
+    }
+    machine = fact_text(facts["host.machine"], "")
+    return said | ({"host.platform": Known(f"musllinux_{machine}", source)} if machine else {})
 
 
 def told_machine(facts: Mapping[str, Fact], text: str, matrix: Matrix) -> dict[str, Fact]:

@@ -17,6 +17,7 @@ from fadoctor.sources.completion.machines import (
     names_another_machine,
     told_jetson,
     told_machine,
+    told_musl,
 )
 from fadoctor.sources.completion.proved_driver import proved_driver
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
@@ -109,7 +110,9 @@ def completed(
     text = _SERVED.sub("", text)
     facts |= told_jetson(text)
     facts |= _capabilities(facts, matrix)
-    told = [*_platform(facts, text, matrix), *_torch(facts, combined, text, matrix)]
+    told = [*_platform(facts, text, matrix)]
+    facts |= told_musl(facts, text)
+    told += _torch(facts, combined, text, matrix)
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)

@@ -59,6 +59,9 @@ def probe(world: World, facts: Mapping[str, Fact]) -> Facts:  # noqa: ARG001 -- 
         return found | {f"host.{n}": absent(f"{world.os} has none") for n in names}
     name = str(getattr(machine, "value", ""))
     found |= libc_facts(world, name)
+    libc = found["host.libc"]
+    if isinstance(libc, Known) and libc.value == "musl" and name:
+        found["host.platform"] = known(f"musllinux_{name}", libc.source)
     return found | {
         "host.distribution": _distribution(world),
         "host.glibcxx": libstdcxx_fact(world, name),
@@ -94,7 +97,7 @@ def _machine(world: World) -> Fact:
 
 
 def _platform(world: World, machine: Fact) -> Fact:
-    """Return the wheel platform: linux_x86_64, win_amd64, macosx_arm64."""
+    """Return the wheel platform: linux_x86_64, win_amd64, macosx_arm64; of glibc on Linux."""
     name = getattr(machine, "value", "")
     if not name:
         return unknown("the machine's name is unknown", machine.source)

@@ -114,6 +114,11 @@ def _beyond_tables(problem: Problem, solution: Solution, proof: Proof) -> Iterab
         )
         if VLLM in problem.wishes.asked:
             yield _VLLM_OF_JETSON
+    elif proof.missed and problem.platform.startswith("musllinux"):
+        yield (
+            "PyPI and PyTorch's index have no file of torch for musl, the C library of Alpine: "
+            "use an image with glibc, such as python:3.12-slim"
+        )
     elif proof.missed and problem.gpus and problem.is_beyond_tables:
         where = problem.platform
         yield f"the tables list no builds of torch with CUDA for {where}: none can be planned there"

@@ -96,6 +96,8 @@ def _no_torch(problem: Problem, proof: Proof) -> Iterator[str]:
     is_missing = any(each.startswith(f"{TORCH} ") for each in proof.missed)
     if not problem.is_from_nothing or problem.has_amd or not (problem.gpus and is_missing):
         return
+    if problem.platform.startswith("musllinux"):
+        return  # nor one that computes on the CPU
     subject = problem.gpus[0].subject
     gpu = fact_text(problem.environment.fact(f"{subject}.name"), "") or subject
     index = problem.session.candidates.indexes.of(CPU)

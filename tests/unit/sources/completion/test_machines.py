@@ -76,6 +76,20 @@ def test_the_release_file_of_a_jetson_names_its_system(text: str, release: str) 
     assert fact_text(read_environment((text + LISTED).encode()).fact("host.l4t"), "") == release
 
 
+@pytest.mark.parametrize(
+    ("text", "platform"),
+    [
+        ("musl libc (x86_64)\nVersion 1.2.5", "musllinux_x86_64"),
+        ('NAME="Alpine Linux"\nID=alpine', "musllinux_x86_64"),
+        ("we had Alpine Linux before, with musl libc", "linux_x86_64"),
+    ],
+)
+def test_alpine_is_a_platform_of_its_own(text: str, platform: str) -> None:
+    """Regression: torch's file for glibc was planned there."""
+    found = read_environment(f"{text}\n{LISTED}".encode())
+    assert fact_text(found.fact("host.platform"), "") == platform
+
+
 def test_collect_env_that_finds_no_gpu_names_none() -> None:
     """Its words for that were read as the name of a GPU, and torch for CUDA was planned."""
     text = (

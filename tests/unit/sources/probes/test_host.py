@@ -163,6 +163,13 @@ def test_musl_has_no_glibc(tmp_path: Path) -> None:
     assert isinstance(facts["host.glibc"], Absent)
 
 
+def test_musl_is_a_platform_of_its_own(tmp_path: Path) -> None:
+    """Regression: torch's files for glibc were planned there."""
+    loader, kernel = "/lib/ld-musl-x86_64.so.1", "/proc/sys/kernel/arch"
+    facts = facts_of(tmp_path, {loader: b"\x7fELF", kernel: "x86_64"})
+    assert value(facts, "platform") == "musllinux_x86_64"
+
+
 def test_musl_with_the_shim_for_glibc_is_still_musl(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "/lib/ld-musl-x86_64.so.1": b"\x7fELF",

@@ -234,11 +234,12 @@ def test_a_wheel_that_fits_or_of_which_nobody_complains(knowledge: Knowledge, te
         ("Ubuntu 22.04, Python 3.10.11, and pip install torch says:", "python-unsupported"),
         ("Windows 10, Python 3.10.11 with 64-bit Python, and pip install torch says:",
          "python-unsupported"),
+        ("FROM python:3.11-alpine\nRUN pip install torch", "platform-without-files"),
         ("Windows 10, Python 3.10.11\nLooking in indexes: https://pypi.example.org/simple",
          "python-unsupported"),
     ],
 )  # fmt: skip
-def test_a_python_that_has_a_torch_and_finds_none_is_of_32_bit(
+def test_a_python_that_has_a_torch_and_finds_none_is_of_32_bit_or_beside_musl(
     knowledge: Knowledge, text: str, rule: str
 ) -> None:
     """Python 3.9 to 3.13 have files of torch on Windows: too new or too old is no reason there."""
