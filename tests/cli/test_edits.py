@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,6 +59,24 @@ def test_an_extra_that_the_new_torch_breaks_is_named(run: Run, tmp_path: Path) -
     told = [n for n in plan_of(run, path, *BLACKWELL)["notes"] if "have an error there" in n]
     assert len(told) == 1
     assert told[0].startswith("--extra serve: ")
+
+
+@pytest.mark.parametrize(
+    ("linux", "is_told"), [("triton==3.2.0", True), ("triton==3.3.1", False), ("einops", False)]
+)
+def test_a_line_for_the_other_system_that_the_new_torch_breaks_is_named(
+    run: Run, tmp_path: Path, linux: str, *, is_told: bool
+) -> None:
+    """The set for Windows moved, and triton for Linux stayed beside a torch that refuses it."""
+    path = tmp_path / "requirements.txt"
+    path.write_text(
+        f"torch==2.6.0\n{linux} ; sys_platform == 'linux'\n"
+        "triton-windows==3.2.0.post18 ; sys_platform == 'win32'\n"
+    )
+    windows = ("--platform", "win_amd64", "--python-version", "3.11")
+    gpu = ("--gpu", "RTX 5070 Ti", "--driver", "572.83")
+    told = [n for n in plan_of(run, path, *gpu, *windows)["notes"] if n.startswith("on linux: ")]
+    assert bool(told) is is_told
 
 
 def test_an_index_of_others_stays(run: Run, tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ class Writing(NamedTuple):
         yield from self._parts(plan)
 
     def beside(self, plan: Plan, written: Written) -> Iterator[str]:
-        """Yield which extras and groups that nobody chose have an error by the new texts alone."""
+        """Yield what nobody chose (extras, groups, systems) and the new texts give an error."""
         from fadoctor.model.errors import InputError
-        from fadoctor.repair.resolution.other_lists import other_choices
+        from fadoctor.repair.resolution.other_lists import other_choices, other_systems
         from fadoctor.repair.resolution.rewritten import worse_beside
         from fadoctor.sources.manifests.read import read_source
 
@@ -86,11 +86,15 @@ class Writing(NamedTuple):
         files, new = self.request.requirements, self._new(written.lines, plan)
         opened = self.opener()
         manifests = [read_source(opened(name)) for name in files]
-        for told, extras, groups in other_choices(manifests):
+        tried = [
+            (told, self.as_read, self.opener(extras, groups))
+            for told, extras, groups in other_choices(manifests)
+        ]
+        systems = other_systems(manifests, self.as_read)
+        tried += [(f"on {system}", there, opened) for system, there in systems]
+        for told, there, opener in tried:
             try:
-                worse = worse_beside(
-                    self.as_read, self.knowledge, files, new, self.opener(extras, groups)
-                )
+                worse = worse_beside(there, self.knowledge, files, new, opener)
             except InputError:
                 continue
             if worse:

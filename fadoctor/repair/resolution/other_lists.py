@@ -1,18 +1,48 @@
-"""Extras and groups that nobody chose, each as it would be installed by itself."""
+"""What nobody chose of the files: other extras and groups, and the systems of their markers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import package_of
+from fadoctor.sources.pasted.claims import machine_facts
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fadoctor.model.environment import Environment
     from fadoctor.sources.manifests.planned import Manifest
 
 _LIMIT = 6
 """Lists that are judged: each is judged before and after a change."""
+
+# triton==3.2.0 ; sys_platform == 'linux'
+_OF_A_SYSTEM = compiled(r"(?i)\b(?:sys_platform|platform_system)\b|\bos_name\b")
+_SYSTEMS = {"linux": "x86_64", "windows": "amd64"}
+"""Systems that builds of torch for CUDA are published for, and their processor."""
+
+
+def other_systems(
+    manifests: Iterable[Manifest], environment: Environment
+) -> Iterator[tuple[str, Environment]]:
+    """Yield the other system that markers of the files serve, and what a machine with it is."""
+    marked = (
+        _OF_A_SYSTEM.search(each.marker)
+        for manifest in manifests
+        for each in manifest.requirements
+        if each.marker and package_of(each.name)
+    )
+    here = fact_text(environment.fact("host.os"), "")
+    if here not in _SYSTEMS or not any(marked):
+        return
+    for system, machine in _SYSTEMS.items():
+        if system != here:
+            said = {n: Known(v, "markers") for n, v in machine_facts(system, machine).items()}
+            yield system, msgspec.structs.replace(environment, facts=environment.facts | said)
 
 
 def other_choices(
