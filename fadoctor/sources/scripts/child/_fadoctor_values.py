@@ -11,6 +11,7 @@ import ast
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Dict
 
+from fadoctor.sources.scripts.child._fadoctor_lookup import looked_up, table_of
 from fadoctor.sources.scripts.child._fadoctor_names import BRANCHES, Found, Import, Scopes
 from fadoctor.sources.scripts.child._fadoctor_tensors import tensor_dtype
 from fadoctor.sources.scripts.child._fadoctor_words import (
@@ -53,6 +54,7 @@ class Script:
         self.lines = source.encode("utf-8", "surrogatepass").split(b"\n")
         self.wanted = wanted
         self.left = BUDGET
+        self.tables: dict[int, dict[str, Value]] = {}
 
     def read(self, tree: ast.AST) -> dict[str, object]:
         """Return what the script calls and sets of what is wanted."""
@@ -195,6 +197,7 @@ class Script:
             (ast.Attribute, self.attribute),
             (ast.Call, self.result),
             (ast.Dict, self.mapping),
+            (ast.DictComp, self.table),
             ((ast.List, ast.Tuple, ast.Set), self.sequence),
             (ast.Subscript, self.item),
             (ast.BinOp, partial(sum_of, self)),
@@ -259,10 +262,22 @@ class Script:
     def sequence(self, node: ast.List | ast.Tuple | ast.Set, scope: Scope, depth: int) -> Value:
         """Return a list."""
         items = [
-            {"key": index, "value": self.value(item, scope, depth + 1), **self.place(item)}
+            self.entry(index, self.value(item, scope, depth + 1), item)
             for index, item in enumerate(node.elts[:ITEM_LIMIT])
         ]
         return {"kind": "list", "items": items, "open": len(node.elts) > ITEM_LIMIT}
+
+    def entry(self, index: int, value: Value, node: ast.expr) -> Value:
+        """Return an item of a list, at the place of its text where it was looked up by name."""
+        return {"key": index, "value": value, **self.place(node), **value.get("entry", {})}
+
+    def table(self, node: ast.DictComp, scope: Scope, _depth: int) -> Value:
+        """Return a mapping that is made of a list of requirements."""
+        found = table_of(self, node, scope)
+        if found is None:
+            return computed("an expression")
+        items = [{"key": name, "value": value, **value["entry"]} for name, value in found.items()]
+        return {"kind": "mapping", "items": items, "open": False}
 
     def variable(self, node: ast.Name, scope: Scope, depth: int) -> Value:
         """Return what a name holds, where that is one thing from the beginning to the end."""
@@ -319,6 +334,10 @@ class Script:
         is_joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join"
         if is_joined and len(given) == 1 and given[0].get("items"):
             return given[0]  # " ".join(command), shlex.join(command): the words of a command
+        texts = looked_up(self, node, scope)
+        if texts is not None:
+            items = [self.entry(index, text, node) for index, text in enumerate(texts)]
+            return {"kind": "list", "items": items, "open": False}
         split = split_text(self, node, name, scope, depth)
         if split is not None:
             return split

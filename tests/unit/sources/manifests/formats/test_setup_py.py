@@ -99,3 +99,54 @@ def test_a_blank_before_a_marker_may_be_missing() -> None:
     found = by_name(read_source(given(text, "pyproject.toml")))["x"]
 
     assert (found.url, found.marker) == ("git+https://h/x.git@1", 'python_version > "3"')
+
+
+TABLE = """import re
+from setuptools import setup
+_asked = [
+    "accelerate>=0.26",
+    "torch==2.0.1",  # the one of the cluster
+    "transformers[sentencepiece]>=4.30,<4.38",
+]
+asked = {b: a for a, b in (re.findall(r"^(([^!=<>~ ]+)(?:[!=<>~ ].*)?$)", x)[0] for x in _asked)}
+
+
+def some(*names):
+    return [asked[name] for name in names]
+
+
+extras = {}
+extras["torch"] = some("torch", "accelerate")
+extras["odd"] = some("nowhere")
+extras["all"] = extras["torch"] + ["einops"]
+setup(install_requires=[asked["transformers"]], extras_require=extras)
+"""
+
+
+def test_requirements_that_are_looked_up_by_name() -> None:
+    """Regression: a project that lists all of them once asked for nothing."""
+    manifest = read_source(given(TABLE, "setup.py", choice_of(("torch",), ())))
+    assert wanted(manifest) == {
+        "transformers": "<4.38,>=4.30",
+        "torch": "==2.0.1",
+        "accelerate": ">=0.26",
+    }
+    # where the text of each is, so that a repair can change it
+    assert by_name(manifest)["torch"].place == Place("setup.py", 5, 5)
+    assert any("the extra odd is computed" in note for note in manifest.notes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("for x in _asked)", "for x in more)"),
+        ('    "accelerate>=0.26",\n', '    f"accelerate>={low}",\n'),
+        ("[asked[name] for name in names]", "[asked[name] for name in names if name]"),
+    ],
+)
+def test_a_table_of_another_form_stays_computed(old: str, new: str) -> None:
+    assert old in TABLE
+    text = TABLE.replace(old, new)
+    manifest = read_source(given(text, "setup.py", choice_of(("torch",), ())))
+    assert "torch" not in wanted(manifest)
+    assert any("the extra torch is computed" in note for note in manifest.notes)
