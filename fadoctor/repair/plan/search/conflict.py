@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _NO_COMBINATION = "no known combination of releases works"
 
-_LEAST_STEPS = 100
+_LEAST_STEPS = 450
 """Steps of a search when those are used up."""
 
 
