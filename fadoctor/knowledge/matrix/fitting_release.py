@@ -14,12 +14,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.declared import RELEASE_REQUIRES, declared
 from fadoctor.knowledge.matrix.query import cell_words
-from fadoctor.knowledge.matrix.versions import (
-    parse_specifier,
-    parse_version,
-    version_key,
-    version_part,
-)
+from fadoctor.knowledge.matrix.versions import admits, version_key, version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import BESIDE_TORCH, STACK, TORCH, TRITON
 
@@ -182,12 +177,6 @@ def fitting_torch(name: str, setting: FittingSetting, matrix: Matrix) -> tuple[s
     if not best or best == torch.partition("+")[0]:
         return ()
     return (f"{TORCH}=={best}{label}", *_companions(best, label, setting, matrix))
-
-
-def admits(specifier: str, version: str) -> bool:
-    """Return whether a specifier admits a version; what cannot be read is taken to be admitted."""
-    allowed, parsed = parse_specifier(specifier), parse_version(version)
-    return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)
 
 
 def refusing(name: str, specifier: str, setting: FittingSetting, matrix: Matrix) -> list[str]:

@@ -70,6 +70,13 @@ def is_in(version: str, range_text: str) -> bool | None:
     return allowed.contains(parsed, prereleases=True)
 
 
+@lru_cache(maxsize=8192)
+def admits(specifier: str, version: str) -> bool:
+    """Return whether a specifier admits a version; what cannot be read is taken to be admitted."""
+    allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)
+    return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)
+
+
 def is_older(text: str, than: str) -> bool | None:
     """Compare releases alone: 2.5.0a0 has what 2.5.0 has. None where one is not a version."""
     one, other = parse_version(text), parse_version(than)

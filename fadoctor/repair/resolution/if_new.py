@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from fadoctor.repair.plan.planner import make_plan_on, session_of
 from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.left_open import open_bounds
+from fadoctor.repair.resolution.wanted import name_of
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.installed.isolated import BEFORE_TORCH, found_early
@@ -131,8 +131,7 @@ def _asked(actions: Iterable[Action]) -> Iterator[tuple[str, str]]:
     for action in actions:
         if action.kind is ActionKind.INSTALL:
             for text in action.requirements:
-                name = re.split(r"[\s=<>!~\[@;]", text, maxsplit=1)[0]
-                yield name, text
+                yield name_of(text), text
 
 
 def _read(source: Source, texts: Mapping[str, str]) -> Manifest:

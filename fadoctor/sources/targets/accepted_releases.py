@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.fitting_release import (
     FittingSetting,
     accepting_releases,
-    admits,
     bounds_on,
     built_for,
     fitting_release,
     fitting_torch,
     is_listed,
 )
+from fadoctor.knowledge.matrix.versions import admits
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.fact import Known, fact_mapping, fact_text
 from fadoctor.model.packages import PACKAGES, TORCH, TRITON

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.same_version import of_same_version
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.knowledge.matrix.versions import admits
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value, fact_text
 from fadoctor.model.packages import PACKAGES
 
@@ -286,10 +285,6 @@ def _version(name: str, installed: Mapping[str, str]) -> str | None:
     return found
 
 
-@lru_cache(maxsize=8192)
 def _is_met(version: str | None, specifier: str) -> bool:
-    """Return whether a version is in a specifier; what cannot be read is taken to be."""
-    if version is None:
-        return False
-    allowed, parsed = parse_specifier(specifier) if specifier else None, parse_version(version)
-    return allowed is None or parsed is None or allowed.contains(parsed, prereleases=True)
+    """Return whether a version is there, and a specifier admits it."""
+    return version is not None and admits(specifier, version)

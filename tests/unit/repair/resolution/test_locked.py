@@ -32,7 +32,7 @@ def lock(*pins: str, manifest: str = "", needs: dict[str, tuple[str, ...]] | Non
         name, version = pin.split("==")
         edges = ", ".join(f'{{ name = "{each}" }}' for each in (needs or {}).get(name, ()))
         text += f'[[package]]\nname = "{name}"\nversion = "{version}"\n'
-        text += 'source = { registry = "https://pypi.org/simple" }\n'
+        text += 'source = { registry = "https://index.example.org/simple" }\n'
         text += f"dependencies = [{edges}]\n"
     edges = ", ".join(f'{{ name = "{pin.split("==")[0]}" }}' for pin in pins)
     text += '[[package]]\nname = "ours"\nversion = "0"\nsource = { virtual = "." }\n'
