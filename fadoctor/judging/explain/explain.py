@@ -41,6 +41,7 @@ from fadoctor.judging.explain.recognise.proved import is_ours, proved
 from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
+from fadoctor.judging.explain.recognise.resolver_conflict import with_conflict
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.recognise.told_words import (
     reports_nothing,
@@ -160,6 +161,7 @@ def explain(
     is_quiet = is_report and all(cause.severity is Severity.NOTE for cause in shown)
     loud = complaining(reading.lines) if is_quiet else ()
     told = told_in(reading.lines, shown) if is_report else ()
+    shown = with_conflict(shown, told) if told else shown
     is_weighed = bool(shown or loud or told or (is_quiet and complains(reading.lines, knowledge)))
     facts = with_told(reading.facts(), told, Matrix(knowledge.tables)) if told else reading.facts()
     worded = _worded(reading.ranked.causes)

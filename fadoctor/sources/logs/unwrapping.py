@@ -46,6 +46,8 @@ _UNFINISHED = compiled(
 # library=cuda compute=8.9 driver=12.3
 _PAIRS = compiled(r"\w{2,30}=\S{1,80} \w{2,30}=")
 _HYPHEN = compiled(r"\w-$")
+# Scripts without spaces break at any sign: such a sentence is no long word.
+_WORD = compiled(r"[!-~\xa1-\u2fff\uac00-\ud7af]{1,400}|\S")
 _EDGES = "|+"
 
 
@@ -140,9 +142,9 @@ def _is_unfinished(text: str) -> bool:
 
 def _is_full(line: Line, other: Line, width: int) -> bool:
     """Return whether the next word would not have fitted into a line; a closed row ends itself."""
-    word = other.text.partition(" ")[0]
+    word = _WORD.match(other.text)
     is_row = line.text.lstrip()[:1] in _EDGES and line.text.rstrip()[-1:] in _EDGES
-    return line.width + 1 + len(word) > width and not is_row
+    return line.width + 1 + (len(word[0]) if word else 0) > width and not is_row
 
 
 def _is_open_row(text: str, below: str) -> bool:

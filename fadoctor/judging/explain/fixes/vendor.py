@@ -115,6 +115,7 @@ class Vendor:
         self._said = tuple(str(row[key]) for key in ("title", "instead") if row.get(key))
         questions = tables["questions"].rows if "questions" in tables else ()
         self._question = next((each for each in questions if each["about"] == "vendor"), None)
+        self._how = frozenset(str(row["how"]) for row in questions)
         self._asks_amd = {
             str(row["how"]): str(row["amd"]) for row in questions if isinstance(row.get("amd"), str)
         }
@@ -135,7 +136,10 @@ class Vendor:
 
     def suits(self, fix: Fix) -> bool:
         """Return whether nothing in a fix is for another vendor's GPUs alone."""
-        return suits(fix, self._foreign) and not installs(fix, self._of_others)
+        # A question names the tools of each vendor.
+        does = tuple(step for step in fix.steps if step.text not in self._how)
+        own = msgspec.structs.replace(fix, steps=does)
+        return suits(own, self._foreign) and not installs(own, self._of_others)
 
     def asked(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return fixes with one question first where two vendors' GPUs are named.

@@ -79,3 +79,12 @@ def test_fences_have_margins_of_their_own() -> None:
     wrapped = [part for line in REPORT.split("\n") for part in textwrap.wrap(line, 72)]
     paste = "\n".join([wide.strip(), "```", *wrapped, "```"])
     assert texts(paste)[2:-1] == REPORT.split("\n")
+
+
+def test_a_sentence_without_spaces_is_no_long_word() -> None:
+    paste = (
+        "报错信息: it only supports sm 75 and  above\n"
+        "我的GPU架构版本是V100, 计算能力应该是sm70, 我想问下能否通过换一个旧的版本来兼容这块卡\n"
+        "还是可以通过别的方式"
+    )
+    assert texts(paste) == paste.split("\n")
