@@ -11,7 +11,7 @@ import msgspec
 
 from fadoctor import __version__
 from fadoctor.judging.engine.contradicted import fitted
-from fadoctor.judging.engine.judge import fingerprint, judge
+from fadoctor.judging.engine.judge import fingerprint
 from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.symptom_facts import given_by
 from fadoctor.judging.engine.symptoms import matcher_of
@@ -34,14 +34,15 @@ from fadoctor.judging.explain.quoting import Vocabulary, vocabulary_of
 from fadoctor.judging.explain.ranking import rank_causes
 from fadoctor.judging.explain.recognise.call_sites import broke_at
 from fadoctor.judging.explain.recognise.complaints import complaining, complaints
+from fadoctor.judging.explain.recognise.facts_alone import errors_of, facts_alone, shown_alone
 from fadoctor.judging.explain.recognise.grounds import with_grounds
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining as complains
 from fadoctor.judging.explain.recognise.proved import is_ours, proved
 from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
+from fadoctor.judging.explain.recognise.resolver_conflict import with_conflict
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
-from fadoctor.judging.explain.recognise.resolver_conflict import with_conflict
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
 from fadoctor.judging.explain.recognise.told_words import (
     reports_nothing,
@@ -85,11 +86,6 @@ _DULL = compiled(
     r"|^packages\.|^host\.os$"
 )
 """Facts that follow from what a log names, and say nothing to a reader."""
-
-FACTS_ALONE = (
-    "The versions and hardware in the text do not go together: "
-    "`fadoctor check --facts` shows {} in the same text."
-)
 
 SETTLED = "The text says that its problem is solved: what it quotes is a note."
 
@@ -180,11 +176,10 @@ def explain(
     said = told_causes(told, facts, knowledge, around.matrix, ends_otherwise=ended is not None)
     more = tuple(said)
     if is_quiet:
-        more = (*proved(reading.lines, around, knowledge, ended), *more)
-        place = broke_at(reading.lines, knowledge, around.matrix)
-        more = (*more, place) if place is not None and not more else more
-        if not more and (ended is None or is_ours(ended)):
-            more, shown = _told_by(reading, shown, knowledge)
+        shown, more = _quiet(reading, shown, more, around, knowledge)
+        if not more and not shown and judged is None and ended is None:
+            alone = shown_alone(reading.lines, errors_of(reading.facts(), knowledge), knowledge)
+            more = (alone,) if alone is not None else ()
     shown, more = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore).refine(
         shown, more, is_quiet=is_quiet
     )
@@ -198,7 +193,7 @@ def explain(
         checks += [check] if check else []
     findings = without_done(findings)
     notes += chosen.notes
-    if not findings and judged is None and (alone := _facts_alone(reading, knowledge)):
+    if not findings and judged is None and (alone := facts_alone(reading.facts(), knowledge)):
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")
@@ -218,6 +213,23 @@ def explain(
         overlays=judged.environment.overlays if judged is not None else (),
         rule_errors=around.assessment.errors if around.assessment is not None else (),
     )
+
+
+def _quiet(
+    reading: Reading,
+    shown: tuple[Cause, ...],
+    told: tuple[Cause, ...],
+    around: Surroundings,
+    knowledge: Knowledge,
+) -> tuple[tuple[Cause, ...], tuple[Cause, ...]]:
+    """Return the notes and the causes of a report in which no wording shows more than a note."""
+    ended = reading.ranked.unexplained
+    more = (*proved(reading.lines, around, knowledge, ended), *told)
+    place = broke_at(reading.lines, knowledge, around.matrix)
+    more = (*more, place) if place is not None and not more else more
+    if not more and (ended is None or is_ours(ended)):
+        more, shown = _told_by(reading, shown, knowledge)
+    return shown, more
 
 
 def _without_questions(
@@ -264,16 +276,6 @@ def _nearest(lines: tuple[Line, ...], around: Surroundings, knowledge: Knowledge
         return next((harmless_title(fix) for fix in possible_fixes(scope, texts)), "")
 
     return notes_near(texts, load_pages(knowledge).index, knowledge, step_of)
-
-
-def _facts_alone(reading: Reading, knowledge: Knowledge) -> str:
-    """Return how many errors the facts of a text show that complains of nothing known."""
-    facts = reading.facts()
-    if not any(name.endswith(".version") for name in facts.named):
-        return ""
-    judged = judge(facts.environment, knowledge, Matrix(knowledge.tables))
-    errors = sum(each.severity is Severity.ERROR for each in judged.findings)
-    return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
 
 
 def _set_apart(

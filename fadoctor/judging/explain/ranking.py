@@ -42,6 +42,9 @@ CUT_LINES = 2
 NARROWEST, WIDEST = 40, 400
 """Columns of terminals."""
 
+# CMake version: Could not collect | Libc version: glibc-2.35: rows of one report
+_ROW = compiled(r"[A-Z][\w ().+/-]{1,40}: ?\S")
+
 # file or directory | _join_cuda_home | /usr/lib
 _GOES_ON = compiled(r"[a-z/_(]")
 
@@ -240,13 +243,20 @@ def _wholes(lines: list[Line], *, several: bool, unwrapped: bool) -> Iterator[Fa
     if not unwrapped and (rejoined := _rejoined(lines)):
         yield Failure("", rejoined)
     if unwrapped and lines:
-        # A blank line ends a paragraph: no terminal wraps a message into one.
-        flush = tuple(
-            msgspec.structs.replace(line, text=line.text.strip() or "\n") for line in lines
-        )
-        yield Failure("", flush, joint=" ")
+        yield Failure("", tuple(_flush(lines)), joint=" ")
         if uncut := _uncut(lines):
             yield Failure("", uncut)
+
+
+def _flush(lines: list[Line]) -> Iterator[Line]:
+    """Yield lines as they go on each other: a blank one and a row of a report end a sentence."""
+    was_row = False
+    for line in lines:
+        text = line.text.strip()
+        is_row = _ROW.match(text) is not None
+        begins = "\n" if not text or (is_row and was_row) else ""
+        yield msgspec.structs.replace(line, text=f"{begins}{text}")
+        was_row = is_row
 
 
 def _retold(lines: list[Line]) -> Failure:

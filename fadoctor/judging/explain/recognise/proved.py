@@ -98,7 +98,7 @@ def proved(
     """
     if unexplained is not None and not is_ours(unexplained):
         return
-    if around.own is None or len(lines) > LINES_LIMIT or _is_of_ggml(lines):
+    if around.own is None or len(lines) > LINES_LIMIT or is_of_ggml(lines):
         return
     loud = complaining(lines, knowledge)
     rules = rules_by_id(knowledge)
@@ -158,7 +158,7 @@ def _is_unfit_setting(finding: Finding) -> bool:
     return is_sure and "gpu" in heads and bool(heads & _TOLD)
 
 
-def _is_of_ggml(lines: tuple[Line, ...]) -> bool:
+def is_of_ggml(lines: tuple[Line, ...]) -> bool:
     """Return whether a text is about llama.cpp and its kin alone: their attention is another."""
     if not any(_GGML.search(line.text) for line in lines):
         return False
