@@ -28,3 +28,12 @@ def test_the_middle_of_a_long_text_is_left_out() -> None:
     lines = [""] * ENDS + [NAME] + [""] * ENDS
     assert not wheel_names(lines)
     assert wheel_names([*lines, f"pip install {NAME}"]) == {NAME}
+
+
+@pytest.mark.parametrize("cut", [20, 32, 41])
+def test_a_name_that_a_terminal_breaks_is_whole(cut: int) -> None:
+    assert wheel_names([f"https://example.org/v2/{NAME[:cut]}", f"{NAME[cut:]} 下载失败"]) == {NAME}
+
+
+def test_two_lines_that_end_by_themselves_are_no_name() -> None:
+    assert wheel_names(["- flash-attn 2.8.3", f"{NAME} fails"]) == {NAME}

@@ -245,3 +245,21 @@ def test_a_python_that_has_a_torch_and_finds_none_is_of_32_bit_or_beside_musl(
     """Python 3.9 to 3.13 have files of torch on Windows: too new or too old is no reason there."""
     said = "ERROR: Could not find a version that satisfies the requirement torch"
     assert id_of(first(f"{text}\n{said} (from versions: none)", knowledge)) == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "pip install flash-attn==2.3.2 ends in an error. I could not find the file "
+            "flash_attn-2.3.2+cu124torch2.6cxx11abiFALSE-cp310-cp310-linux_x86_64.whl anywhere."
+        ),
+        (
+            "https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.0.post2/"
+            "flash_attn-2.8.0.post2+cu11torch2\n.0cxx11abiFALSE-cp310-cp310-linux_x86_64.whl "
+            "下载失败, 返回404"
+        ),
+    ],
+)
+def test_a_file_that_nobody_published_is_the_cause(text: str, knowledge: Knowledge) -> None:
+    assert id_of(first(text, knowledge)) == "prebuilt-wheel-missing"

@@ -173,3 +173,29 @@ def test_of_an_asker_without_a_release_only_the_line_is_said(knowledge: Knowledg
     (found,) = explained(knowledge, line).findings
     assert found.message.startswith("vllm requires torch==2.4.0, but torch 2.5.1 is installed.")
     assert not any("unknown" in str(each) for each in found.evidence)
+
+
+def test_of_a_list_the_two_are_named_that_exclude_each_other(knowledge: Knowledge) -> None:
+    log = (
+        "ERROR: Cannot install lanternlib because these package versions have conflicting "
+        "dependencies.\nThe conflict is caused by:\n"
+        "    accelerate 0.34.1 depends on torch>=1.10.0\n"
+        "    peft 0.7.1 depends on torch>=1.13.0\n"
+        "    trl 0.9.6 depends on torch==2.2.0\n"
+        "    unsloth-zoo 2024.10.1 depends on torch>=2.4.0\n"
+    )
+    found = explained(knowledge, log).findings[0]
+    assert found.rule_id == "requirement-unmet"
+    assert found.message.startswith(
+        "unsloth-zoo 2024.10.1 requires torch>=2.4.0, and trl 0.9.6 requires torch==2.2.0."
+    )
+    assert found.fixes[0].id == "releases-of-the-pair"
+
+
+def test_a_list_of_what_fits_is_left_as_it_is(knowledge: Knowledge) -> None:
+    log = (
+        "The conflict is caused by:\n"
+        "    accelerate 0.34.1 depends on torch>=1.10.0\n"
+        "    peft 0.7.1 depends on torch>=1.13.0\n"
+    )
+    assert "another release is required" in explained(knowledge, log).findings[0].message
