@@ -1,6 +1,7 @@
 """For which platforms and Pythons releases of compiled packages have files: ``compiled-files``.
 
-Of every release of the index, by the names of its files. Previews and withdrawn releases are left out.
+Of every release of the index, by the names of its files. Previews and withdrawn releases are left
+out.
 """
 
 from __future__ import annotations

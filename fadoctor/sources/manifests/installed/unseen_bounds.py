@@ -311,7 +311,9 @@ class _Bounding:
         needs = declared(planned.name, newest, self.matrix, python)
         pins = {each.name: each.version for each in self.combined.packages.values()}
         takes = all(is_in(pins[n], text) is True for n, text in needs.items() if pins.get(n))
-        return [newest] if takes and newest in on_index(planned.name, self.matrix, "", python) else []
+        return (
+            [newest] if takes and newest in on_index(planned.name, self.matrix, "", python) else []
+        )
 
     def _of_range(self, planned: Planned) -> Iterator[dict[str, str]]:
         """Yield what each release in a range requires, but for those that the files' pins refuse.

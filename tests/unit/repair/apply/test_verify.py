@@ -144,7 +144,11 @@ def test_of_uv_the_cause_is_said_and_what_was_asked(
 ) -> None:
     """Regression: only the last causes were, and not which address was not reached."""
     causes = ["cause: Failed to fetch: https://e.org/x", *(f"line {n}" for n in range(5))]
-    words = ["error: Request failed", *(f"  {each}" for each in causes), "  cause: it was not found"]
+    words = [
+        "error: Request failed",
+        *(f"  {each}" for each in causes),
+        "  cause: it was not found",
+    ]
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     plan = Plan(PlanOutcome.REPAIRS, TARGET, installer, ACTIONS[:2], (Change("a", "1", "2"),))
     found = verify(plan, ENVIRONMENT, Installer(2, stderr="\n".join(words)).run)

@@ -14,13 +14,14 @@ from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.repair.plan.written.dialect import Dialect
 from fadoctor.repair.plan.written.spoken import Speaker, by_hand_in_own_words, in_own_words
+from fadoctor.sources.manifests.formats.project_lists import Listed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX = "https://download.pytorch.org/whl/cu126"
 UV_BEST = "uv pip install --python /e/bin/python --index-strategy unsafe-best-match"
-LISTS = {"pytest": ("--group", "dev")}
+LISTS = {"pytest": (Listed(("--group", "dev")),), "triton": (Listed(),)}
 
 
 @pytest.mark.parametrize(
