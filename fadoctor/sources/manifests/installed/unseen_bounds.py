@@ -300,7 +300,7 @@ class _Bounding:
             yield {name: text for name, text in needs.items() if name != NUMPY}
 
     def _newest_alone(self, planned: Planned, listed: list[str]) -> list[str]:
-        """Return the newest release of a package that the files leave open, where no pin refuses it.
+        """Return the newest release of what the files leave open, where no pin refuses it.
 
         Older ones may require less, but none of them comes.
         """
