@@ -198,7 +198,7 @@ class Writer:
             requirements=names,
             findings=self.findings_of(choices),
             side_effects=effects,
-            undo=self.undo_of(names),
+            undo=self.undo_of(names, self.dialect.remover(names)),
         )
 
     def _items(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
@@ -307,12 +307,11 @@ class Writer:
             found.append(f"required by {', '.join(askers)}")
         return tuple(found)
 
-    def undo_of(self, names: tuple[str, ...]) -> str:
+    def undo_of(self, names: tuple[str, ...], dialect: Dialect | None = None) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
-        dialect = self.dialect
-        if self.is_fresh or (dialect.is_project and any(map(dialect.lists_name, names))):
+        dialect = dialect or self.dialect
+        if self.is_fresh or dialect.is_project:
             return dialect.project_files
-        dialect = dialect.beside_project if dialect.is_project else dialect
         before = {name: self._before(name) for name in names}
         if before.get(TORCH):
             before |= self._libraries_of_nvidia()

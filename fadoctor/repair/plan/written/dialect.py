@@ -107,9 +107,10 @@ class Dialect(msgspec.Struct, frozen=True):
         """Return whether the project lists a distribution, or nobody knows what it lists."""
         return not (self.name in _WITH_PIP and self.lists) or _normal(name) in self.lists
 
-    @property
-    def beside_project(self) -> Dialect:
-        """Who changes the environment of a project, and nothing that the project lists."""
+    def remover(self, names: tuple[str, ...]) -> Dialect:
+        """Return who removes distributions: of what no list has, the environment's own installer."""
+        if not names or any(map(self.lists_name, names)):
+            return self
         return Dialect("uv" if self.name == "uv-project" else "pip", self.python)
 
     def _common_list(self, items: tuple[str, ...]) -> tuple[str, ...]:
@@ -123,9 +124,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
     def uninstall(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that removes distributions."""
-        beside = names and not any(map(self.lists_name, names))
-        said = self.beside_project if beside else self
-        match said.name:
+        match self.remover(names).name:
             case "uv":
                 return ("uv", "pip", "uninstall", "--python", self.python, *names)
             case "uv-project":
