@@ -49,11 +49,20 @@ class PublishedFiles:
 
     def has_one_in(self, name: str, specifier: str) -> bool:
         """Return whether some release in a range has a wheel, or nobody knows."""
+        found = self._comes_of(name, specifier)
+        return not found or True in found
+
+    def has_nothing_in(self, name: str, specifier: str) -> bool:
+        """Return whether each release in a range has neither a wheel nor sources."""
+        return self._comes_of(name, specifier) == {None}
+
+    def _comes_of(self, name: str, specifier: str) -> set[bool | None]:
+        """Return what comes of the releases in a range; nothing where not all are known."""
         if not self.are_listed(name):
-            return True
+            return set()
         allowed = parse_specifier(specifier) if specifier else None
         found = [v for v in self._of(name) if v is not None and (not allowed or v in allowed)]
-        return not found or any(self.come(name, str(version)) is True for version in found)
+        return {self.come(name, str(version)) for version in found}
 
     def _is_for_it(self, row: Row) -> bool:
         """Return whether the files of a row are for the platform and the Python."""

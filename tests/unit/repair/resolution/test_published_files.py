@@ -8,6 +8,7 @@ import pytest
 
 from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
+from fadoctor.model.fact import fact_mapping
 from fadoctor.repair.resolution.resolver_worlds import picks
 from tests.unit.repair.plan.problems import session
 from tests.unit.sources.manifests.installed.test_environment import planned
@@ -67,6 +68,23 @@ def test_what_a_release_requires_may_have_no_file(python: str, compiled: tuple[s
     ready, place = ReadyMadeFiles(session().matrix), InstalledWhere("linux_x86_64", python)
     assert tuple(ready.compiled_along("transformers", "4.33.3", place)) == compiled
     assert ready.can_be_had("transformers", "4.33.3", {}, place) is (not compiled)
+
+
+def test_what_is_pinned_may_require_what_no_file_is_for(tmp_path: Path) -> None:
+    """Regression: vllm 0.7.3 stayed on Python 3.13, for which its ray has no file and no sources."""
+    arm = {"host__platform": "linux_aarch64", "host__machine": "aarch64"}
+    files = PublishedFiles(session().matrix, "linux_aarch64", "3.13")
+    assert files.has_nothing_in("ray", "==2.40.0")
+    assert not files.has_nothing_in("ray", ">=2.40.0")
+    assert not files.has_nothing_in("tokenizers", "<0.14")  # it has sources
+    newer, older = (
+        planned(tmp_path, "vllm==0.7.3\n", python__version=each, **arm).fact(
+            "packages.contradicted"
+        )
+        for each in ("3.13.1", "3.12.1")
+    )
+    assert "ray==2.40.0, which has no file" in fact_mapping(newer)["vllm"]
+    assert "ray" not in fact_mapping(older).get("vllm", "")
 
 
 def test_a_release_that_only_sources_give_leaves_all_picks_open(tmp_path: Path) -> None:
