@@ -108,7 +108,7 @@ class Dialect(msgspec.Struct, frozen=True):
         return not (self.name in _WITH_PIP and self.lists) or _normal(name) in self.lists
 
     def remover(self, names: tuple[str, ...]) -> Dialect:
-        """Return who removes distributions: of what no list has, the environment's own installer."""
+        """Return who removes distributions: what no list has goes by the environment alone."""
         if not names or any(map(self.lists_name, names)):
             return self
         return Dialect("uv" if self.name == "uv-project" else "pip", self.python)
