@@ -122,8 +122,10 @@ class Writer:
             return Choice(
                 package, ChoiceKind.INSTALL, version, version, f"{name}=={_public(version)}"
             )
-        choice = self.problem.session.candidates.torch_like(self.environment)
-        return choice or Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}")
+        candidates = self.problem.session.candidates
+        index = candidates.indexes.of(version_part(version, "local") or "")
+        again = Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}", index)
+        return candidates.torch_like(self.environment) or again
 
     def _by_list(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Iterator[Action]:
         """Yield what installs: one command for each list of a project, its dependencies last.

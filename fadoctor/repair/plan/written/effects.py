@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORKS, TORCH
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
+from fadoctor.repair.plan.choices.indexes import CPU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +31,7 @@ def effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
     """Yield what an installation brings with it beside what is named."""
     kinds = [choice.kind for choice in choices]
     torch = next((choice for choice in choices if choice.package == TORCH), None)
-    if torch is not None:
+    if torch is not None and version_part(torch.version, "local") != CPU:
         is_amd = isinstance(torch.facts.get("torch.hip"), Known)
         whose = "AMD's" if is_amd else "NVIDIA's"
         yield f"the download is several gigabytes, {whose} libraries included"
