@@ -145,6 +145,10 @@ class Writer:
         made = self._install(tuple(groups[last]), options, last)
         items = self._items(choices) if before and is_uv else made.requirements
         yield msgspec.structs.replace(made, requirements=items)
+        if argv := self.dialect.install_extras(groups):
+            effect = "poetry removes what other extras alone require: name those extras, too"
+            text, undo = f"install the extra {argv[-1]} again", self.dialect.project_files
+            yield Action(ActionKind.INSTALL, text, argv, side_effects=(effect,), undo=undo)
 
     def _removals(
         self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]

@@ -15,6 +15,8 @@ from fadoctor.sources.manifests.formats.project_lists import Listed
 from fadoctor.syntax.windows_command import powershell_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.model.environment import Environment
 
 
@@ -112,6 +114,15 @@ class Dialect(msgspec.Struct, frozen=True):
         if not names or any(map(self.lists_name, names)):
             return self
         return Dialect("uv" if self.name == "uv-project" else "pip", self.python)
+
+    def install_extras(self, lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        """Return the command that installs changed extras, () where the change did so itself.
+
+        `poetry add --optional` writes the project and its lock, and installs no extra.
+        """
+        extras = sorted(each[-1] for each in lists if each[:1] == ("--optional",))
+        is_left = extras and self.name == "poetry"
+        return ("poetry", "install", "--extras", " ".join(extras)) if is_left else ()
 
     def _common_list(self, items: tuple[str, ...]) -> tuple[str, ...]:
         found = {tuple(self.lists_of(item)) for item in items}

@@ -87,6 +87,15 @@ def test_what_a_project_does_not_list_goes_from_its_environment(
     assert Dialect(name, PYTHON).uninstall(("triton",))[1] == "remove"
 
 
+def test_an_extra_of_poetry_is_installed_after_the_change() -> None:
+    """Seen: after `poetry add --optional data ...` the package was as before."""
+    lists = [(), ("--optional", "data"), ("--group", "dev")]
+    argv = ("poetry", "install", "--extras", "data")
+    assert Dialect("poetry", PYTHON).install_extras(lists) == argv
+    assert Dialect("poetry", PYTHON).install_extras(lists[::2]) == ()
+    assert Dialect("uv-project", PYTHON).install_extras(lists) == ()
+
+
 @pytest.mark.parametrize(
     ("wanted", "made_by", "project", "name"),
     [
