@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMade
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import PlanOutcome
+from fadoctor.repair.plan.choices.released import within_both
 from fadoctor.repair.plan.choices.releases import python_of
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
         for name, specifier in served.compiled_along(asker, version, here).items():
             if name not in told and name not in of_pypi:
                 told.add(name)
-                yield f"{asker} {version} requires {name}{specifier}, which {no_file}"
+                yield f"{asker} {version} requires {name}{within_both(specifier, '')}, which {no_file}"
 
 
 def _named(environment: Environment) -> dict[str, str]:

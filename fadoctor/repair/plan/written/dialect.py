@@ -53,11 +53,13 @@ class Dialect(msgspec.Struct, frozen=True):
         """How a project comes back by hand: its own files say what is installed."""
         match self.name:
             case "uv-project":
-                return "restore pyproject.toml and uv.lock, then run `uv sync`"
+                return (
+                    "restore pyproject.toml and uv.lock, then run `uv sync` with the extras in use"
+                )
             case "poetry":
                 return (
-                    "restore pyproject.toml and poetry.lock, then run `poetry sync` "
-                    "(before Poetry 2 `poetry install --sync`)"
+                    "restore pyproject.toml and poetry.lock, then run `poetry sync` with the "
+                    "extras in use (before Poetry 2 `poetry install --sync`)"
                 )
             case "pixi":
                 return "restore pixi.toml and pixi.lock, then run `pixi install`"
