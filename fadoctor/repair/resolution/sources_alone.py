@@ -47,7 +47,8 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
         for name, specifier in served.compiled_along(asker, version, here).items():
             if name not in told and name not in of_pypi:
                 told.add(name)
-                yield f"{asker} {version} requires {name}{within_both(specifier, '')}, which {no_file}"
+                needed = f"{name}{within_both(specifier, '')}"
+                yield f"{asker} {version} requires {needed}, which {no_file}"
 
 
 def _named(environment: Environment) -> dict[str, str]:
