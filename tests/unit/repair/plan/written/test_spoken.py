@@ -131,3 +131,11 @@ def test_what_a_plan_leaves_to_a_person_calls_the_same_installer() -> None:
         "uv pip install --python /e/python 'peft>=0.18'",
         "sudo apt install gcc",
     ]
+
+
+def test_an_extra_of_poetry_is_installed_as_well() -> None:
+    lists = {"pyarrow": (Listed(("--optional", "data")),)}
+    speaker = Speaker(Dialect("poetry", "/e/bin/python", lists), windows=False)
+    step = Step(StepKind.INSTALL, "pip install pyarrow==20.0.0", ("pyarrow==20.0.0",))
+    said = "poetry add --optional data pyarrow==20.0.0 && poetry install --extras data"
+    assert speaker.step(step).text == said
