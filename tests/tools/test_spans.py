@@ -7,12 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from packaging.tags import parse_tag
 from packaging.version import Version
 
 from tests.tools.tiny_index import metadata, packed
 from tools.refresh import cli
 from tools.refresh.index import File, Release
 from tools.refresh.spans import (
+    compiled_files,
     constructors,
     functions,
     headers,
@@ -414,6 +416,30 @@ def test_half_a_history_writes_no_table(folder: Path, index: TinyIndex) -> None:
     assert code == 3
     assert "NOT READ: sglang" in err
     assert (folder / "server-options.yaml").read_text("utf-8") == before
+
+
+def test_files_of_compiled_packages_are_told_by_platform() -> None:
+    def release(version: str, *tags: str) -> Release:
+        files = [
+            File(f"x-{version}", "", Version(version), parse_tag(tag) if tag else frozenset())
+            for tag in tags
+        ]
+        return Release("x", Version(version), files)
+
+    single = "cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64"
+    releases = [
+        release("1.0", ""),
+        release("1.1", "", single, "cp312-cp312-manylinux_2_28_x86_64", "cp37-none-win_amd64"),
+        release("1.2", "", single, "cp312-cp312-manylinux_2_28_x86_64", "cp37-none-win_amd64"),
+        release("1.3", "cp39-abi3-macosx_10_9_universal2", "cp313-cp313t-win_amd64"),
+    ]
+    rows = compiled_files.file_rows("x", {each.version: each for each in releases})
+    assert [row.partition("version: ")[2].rstrip("}\n") for row in rows] == [
+        '"1.0", platform: none, python: absent, sdist: true',
+        '"1.1 1.2", platform: linux_x86_64, python: "3.11 3.12", sdist: true',
+        '"1.1 1.2", platform: win_amd64, python: "3.7", sdist: true',
+        '"1.3", platform: macosx_arm64 macosx_x86_64, python: ">=3.9", sdist: false',
+    ]
 
 
 def test_each_table_has_a_head(tmp_path: Path) -> None:

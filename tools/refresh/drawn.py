@@ -66,7 +66,7 @@ DRAWABLE = (
     Drawable("bitsandbytes-windows", drawn_cells.windows_libraries, "bitsandbytes"),
     Drawable("needed-requirements", drawn_cells.needed),
     Drawable("release-pythons", drawn_cells.told_pythons),
-    Drawable("numpy-releases", drawn_cells.numpy_pythons),
+    Drawable("numpy-releases", drawn_cells.told_pythons),
     Drawable("entry-modules", drawn_cells.modules, named="distribution"),
     Drawable("transformers-no-fa2", drawn_sources.no_flash_attention, "transformers"),
     Drawable("transformers-padding-check", drawn_sources.padding_check, "transformers"),

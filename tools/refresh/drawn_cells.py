@@ -147,13 +147,6 @@ def needed(row: Row, release: Release, index: Index) -> Iterator[Told]:
     yield Told("", "requirements", said, said & needs_on(index, release, "linux_x86_64"))
 
 
-def numpy_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
-    """Hold the range of Pythons against Requires-Python and the newest wheel."""
-    found = minors(wheels_of(release))
-    said = frozenset(each for each in PYTHONS if is_in(each, str(row["python"])))
-    yield Told("", "python", said, found & frozenset(PYTHONS))
-
-
 def told_pythons(row: Row, release: Release, _: Index) -> Iterator[Told]:
     """Hold the range of Pythons against what the index tells of the release."""
     said = frozenset(each for each in PYTHONS if is_in(each, str(row["python"])) is not False)

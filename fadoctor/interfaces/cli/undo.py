@@ -53,7 +53,7 @@ def way_back(store: Store, *, yes: bool) -> None:
     if not store.journal.is_file():
         say("nothing had been changed")
         return
-    if not (yes or agreed("Take everything back?", otherwise=True)):
+    if not (yes or agreed("Undo everything?", otherwise=True)):
         say("left as it is; `fadoctor fix --undo` undoes it")
         return
     with _repeatable(store):

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.required import elsewhere
 from fadoctor.knowledge.matrix.versions import is_in
 
 if TYPE_CHECKING:
@@ -48,6 +51,9 @@ class ReadyMadeFiles:
 
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose tables tell the platforms."""
+        self._matrix = matrix
+        self._published: dict[InstalledWhere, PublishedFiles] = {}
+        self._along: dict[tuple[str, str, InstalledWhere], dict[str, str]] = {}
         self._files: dict[str, list[_Files]] = {}
         for row in matrix.tables["release-platforms"].rows:
             platforms, pythons = (row.get(name) for name in ("platforms", "pythons"))
@@ -68,7 +74,27 @@ class ReadyMadeFiles:
 
     def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether the index has a file of a release for a place, or nobody has looked."""
-        return all(files.are_for(place) for files in self._of(name, version))
+        is_for_it = all(files.are_for(place) for files in self._of(name, version))
+        return is_for_it and self._names_of_files(place).come(name, version) is True
+
+    def compiled_along(self, name: str, version: str, place: InstalledWhere) -> dict[str, str]:
+        """Return what a release requires in ranges of which no release has a file for a place."""
+        asked = (name, version, place)
+        if asked not in self._along:
+            files = self._names_of_files(place)
+            needs = {
+                other: specifier
+                for other, specifier in declared(name, version, self._matrix, place.python).items()
+                if not files.has_one_in(other, specifier)
+            }
+            out = set(elsewhere(name, version, place.platform, self._matrix)) if needs else ()
+            self._along[asked] = {n: specifier for n, specifier in needs.items() if n not in out}
+        return self._along[asked]
+
+    def _names_of_files(self, place: InstalledWhere) -> PublishedFiles:
+        if place not in self._published:
+            self._published[place] = PublishedFiles(self._matrix, place.platform, place.python)
+        return self._published[place]
 
     def is_served(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether there is a file of a release for a place, or sources, or may be."""
@@ -95,10 +121,12 @@ class ReadyMadeFiles:
     def can_be_had(
         self, name: str, version: str, needs: Mapping[str, str], place: InstalledWhere
     ) -> bool:
-        """Return whether a release has a file for a place, and so has each that it pins."""
+        """Return whether a release has a file for a place, and so has what it requires."""
         pins = {other: s[2:] for other, s in needs.items() if s.startswith("==") and "," not in s}
-        return self.has_file(name, version, place) and all(
-            self.has_file(other, pin, place) for other, pin in pins.items()
+        return (
+            self.has_file(name, version, place)
+            and all(self.has_file(other, pin, place) for other, pin in pins.items())
+            and not self.compiled_along(name, version, place)
         )
 
     def _of(self, name: str, version: str) -> Iterator[_Files]:

@@ -45,6 +45,9 @@ _ANSWER = re.compile(r"(?im)^(ERROR|error|\s*\S? ?No solution found)\b.{0,400}")
 # + torch==2.8.0
 _UV_LINE = re.compile(r" \+ ([A-Za-z0-9._-]{1,100})==(\S{1,60})")
 _WORDS_LIMIT = 600
+_PIP_LINES = 4
+_UV_LINES = 12
+"""What uv says at least, in lines of 80 columns: the limit of all words ends it."""
 
 
 class _Item(msgspec.Struct, frozen=True):
@@ -114,14 +117,22 @@ def _judged(result: Result, by: str, skipped: list[str]) -> Verification:
     if result.code == 0:
         found = _uv_installs(result) if by == "uv" else _pip_installs(result)
         return Verification(Answer.RESOLVES, by, found, _skipped(skipped))
-    lines = [line for line in result.stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if not line.startswith("WARNING")]
-    words = printable(" ".join(errors[-4:]), _WORDS_LIMIT)
+    words = printable(" ".join(_said(result.stderr, by)), _WORDS_LIMIT)
     # what does not work says nothing of the plan
     is_answer = _ANSWER.search(result.stderr) and "no such option" not in result.stderr
     if not is_answer or _UNREACHABLE.search(result.stderr):
         return Verification(Answer.UNREACHABLE, by, detail=words)
     return Verification(Answer.REFUSED, by, detail=words)
+
+
+def _said(output: str, by: str) -> list[str]:
+    """Return the lines that say why: the last ones of pip, and of uv its error and its causes."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if not line.startswith(("WARNING", "warning"))]
+    first = next((n for n, line in enumerate(errors) if _ANSWER.search(line)), None)
+    if by != "uv" or first is None:
+        return errors[-_PIP_LINES:]
+    return errors[first : first + _UV_LINES]
 
 
 def _skipped(items: list[str]) -> str:

@@ -49,6 +49,7 @@ from fadoctor.repair.plan.written.keeping import keeping_notes, unchanged_notes
 from fadoctor.repair.plan.written.notes import is_advice_only, notes_of, unseen_notes
 from fadoctor.repair.plan.written.told_once import told_once
 from fadoctor.repair.plan.written.worth import worthwhile
+from fadoctor.sources.manifests.formats.project_lists import Listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -77,8 +78,8 @@ class PlannerRequest(msgspec.Struct, frozen=True):
     installer: str = "auto"
     project: str = ""
     """Tool whose project the environment belongs to, "" for none."""
-    lists: Mapping[str, tuple[str, ...]] = {}
-    """Its options for packages that a group of the project has."""
+    lists: Mapping[str, tuple[Listed, ...]] = {}
+    """Which lists of the project have each package."""
     fresh: str = ""
     """Folder for a new environment, where the one that is examined must not be changed."""
     requirements: Mapping[str, dict[str, str]] = {}

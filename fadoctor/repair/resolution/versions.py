@@ -179,10 +179,12 @@ class Versions:
     def is_read(self, package: str, version: str, *, of_conda: bool = False) -> bool:
         """Return whether the tables decide about a release: it has a file, and its needs are known.
 
-        Sources are compiled, by some installers, and passed over by others. `of_conda`: whether
-        conda brings it, whose packages name a torch where the metadata of a wheel do not.
+        Sources are compiled, by some installers, and passed over by others: of what bounds nothing
+        that is nobody's matter. `of_conda`: whether conda brings it, whose packages name a torch
+        where the metadata of a wheel do not.
         """
-        if not self.has_file(package, version):
+        bounds_nothing = self.is_helper(package) and not self.requires(package, version)
+        if not (bounds_nothing or self.has_file(package, version)):
             return False
         if package == TORCH or package not in RELEASES:
             return True

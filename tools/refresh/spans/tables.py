@@ -10,6 +10,7 @@ from packaging.version import Version
 from tools.refresh.errors import FetchError, WheelError
 from tools.refresh.names.archive import WheelSources, open_sources
 from tools.refresh.spans import (
+    compiled_files,
     constructors,
     functions,
     header_names,
@@ -198,6 +199,14 @@ def _of_pythons(index: Index, unread: list[str]) -> Rows:
     return {pythons.TABLE: rows}
 
 
+def _of_compiled_files(index: Index, unread: list[str]) -> Rows:
+    rows: list[str] = []
+    for package in compiled_files.PACKAGES:
+        if (releases := _tried(partial(index.releases, package), package, unread)) is not None:
+            rows += compiled_files.file_rows(package, releases)
+    return {compiled_files.TABLE: rows}
+
+
 def _of_requires(index: Index, unread: list[str]) -> Rows:
     rows: list[str] = []
     for package in requires.READ:
@@ -282,6 +291,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     header_names.GONE: _of_torch_names,
     header_names.NEW: _of_torch_names,
     constructors.TABLE: _of_constructors,
+    compiled_files.TABLE: _of_compiled_files,
     minimums.TABLE: _of_minimums,
     pythons.TABLE: _of_pythons,
     requires.TABLE: _of_requires,

@@ -89,7 +89,7 @@ class Company:
         `specifier`: what somebody asks for beside the packages that are there.
         """
         found = self._fitting(distribution, specifier)
-        good = (each for each in found[:_TRIED] if not self._is_warned_of(each))
+        good = (each for each in found[:_TRIED] if not self.is_warned_of(each))
         newest = next(iter(found), None)
         return next(good, newest) if self.careful else newest
 
@@ -107,14 +107,14 @@ class Company:
         found = self._fitting(distribution, specifier)
         newest = self.newest(distribution, specifier)
         others = [] if newest is None else [each for each in found if _is_newer(each, newest)]
-        good = (each for each in others[:_TRIED] if not self._is_warned_of(each))
+        good = (each for each in others[:_TRIED] if not self.is_warned_of(each))
         return [each for each in (newest, next(good, None)) if each is not None]
 
     def newest_whole(self, distribution: str, specifier: str = "") -> Choice | None:
         """Return the newest release that all take, and that can have what it requires itself."""
         found = self._fitting(distribution, specifier)[:_TRIED]
         whole = [each for each in found if not self._lacks(each)]
-        good = (each for each in whole if not self._is_warned_of(each))
+        good = (each for each in whole if not self.is_warned_of(each))
         newest = next(iter(whole), None)
         return next(good, newest) if self.careful else newest
 
@@ -215,7 +215,7 @@ class Company:
         needs = helpers.declared(choice.distribution, choice.version)
         return any(name in pins and not accepts(text, pins[name]) for name, text in needs.items())
 
-    def _is_warned_of(self, choice: Choice) -> bool:
+    def is_warned_of(self, choice: Choice) -> bool:
         """Return whether a rule finds something about a release, beside all that follows.
 
         What a package goes with is asked of packages that nobody decides about, too.

@@ -72,8 +72,8 @@ class Helpers:
         asked = (name, python, place.platform, wanted, beside)
         if asked not in self._found:
             found = self._fitting(name, python, wanted, there)
-            has_file = self.published.has_file
-            self._found[asked] = tuple(c for c in found if has_file(name, c.version, place))
+            can_be_had = self.published.can_be_had
+            self._found[asked] = tuple(c for c in found if can_be_had(name, c.version, {}, place))
         return self._found[asked]
 
     def own(self, name: str, version: str) -> Needs:

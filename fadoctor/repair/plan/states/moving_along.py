@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.model.packages import package_of
+from fadoctor.model.packages import PACKAGES, package_of
+from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.released import accepts
 
 if TYPE_CHECKING:
@@ -48,14 +49,23 @@ def held_back(
 ) -> tuple[Choice, ...]:
     """Return an older release of what an installer brings, where its newest would move others.
 
-    None where the newest takes all that is there by then, and where no release is known that does.
+    So where a rule finds something about the newest, beside all that is there by then. None where
+    the newest does for all, and where no release is known that does.
     """
     helpers = company.problem.session.candidates.helpers
     newest = helpers.newest_in(name, specifier)
     asked = helpers.declared(name, newest) | helpers.needs(name, newest) if newest else {}
     there = {each.distribution: each.version for each in followers.values()}
     here = company.there
-    if all(accepts(each, there.get(n, here.get(n, ""))) for n, each in asked.items()):
+    fits = all(accepts(each, there.get(n, here.get(n, ""))) for n, each in asked.items())
+    if fits and not _is_warned_of(company, name, newest):
         return ()
     found = company.newest(name, specifier)
     return () if found is None or found.version == newest else (found,)
+
+
+def _is_warned_of(company: Company, name: str, version: str) -> bool:
+    """Return whether a rule finds something about a release that an installer would bring."""
+    is_judged = company.careful and version and package_of(name) in PACKAGES
+    choice = offer(f"{name}=={version}") if is_judged else None
+    return choice is not None and company.is_warned_of(choice)

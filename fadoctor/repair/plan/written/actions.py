@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fadoctor.knowledge.matrix.versions import is_in, is_older, parse_version, version_part
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.finding import Outcome
-from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORKS, PACKAGES, TORCH, TRITON
+from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TORCH, TRITON
 from fadoctor.model.plan import Action, ActionKind, Change
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.domain import bears_another_name
@@ -20,6 +22,7 @@ from fadoctor.repair.plan.states.post_state import old_cuda_wheels
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
 from fadoctor.repair.plan.written.builds import build_actions
 from fadoctor.repair.plan.written.dialect import Dialect, command_line
+from fadoctor.repair.plan.written.effects import effects_of, range_of
 from fadoctor.repair.plan.written.undoing import undo_commands
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 
 _SAME = ("--force-reinstall", "--no-deps")
 """Options that replace a version by another file of the same version, and nothing else."""
+
+_LATER = ("--frozen",)
+"""Options by which uv changes what a project lists, and resolves nothing yet."""
 
 _BESIDE = (TRITON, "sympy")
 """Distributions that torch requires in few releases, and that PyTorch's index has as well."""
@@ -65,8 +71,7 @@ class Writer:
         if not self.is_fresh:
             yield from self._removals(changes, () if options else tuple(installed))
         if installed:
-            for listed in self._by_list(installed):
-                yield self._install(listed, options)
+            yield from self._by_list(tuple(installed), options)
             yield from self._from_index_of_torch(tuple(installed))
         for choice in changes:
             if choice.kind is ChoiceKind.BUILD:
@@ -117,16 +122,33 @@ class Writer:
             return Choice(
                 package, ChoiceKind.INSTALL, version, version, f"{name}=={_public(version)}"
             )
-        choice = self.problem.session.candidates.torch_like(self.environment)
-        return choice or Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}")
+        candidates = self.problem.session.candidates
+        index = candidates.indexes.of(version_part(version, "local") or "")
+        again = Choice(package, ChoiceKind.INSTALL, version, version, f"{name}=={version}", index)
+        return candidates.torch_like(self.environment) or again
 
-    def _by_list(self, choices: list[Choice]) -> Iterator[tuple[Choice, ...]]:
-        """Yield the choices, those apart that a project has in a group; its dependencies last."""
+    def _by_list(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Iterator[Action]:
+        """Yield what installs: one command for each list of a project, its dependencies last.
+
+        uv resolves once, with the last one: of half of the changes there may be no resolution.
+        """
+        options = () if self.dialect.is_project else options
         groups: dict[tuple[str, ...], list[Choice]] = {}
         for choice in choices:
-            groups.setdefault(self.dialect.list_of(choice.requirement), []).append(choice)
-        for options in sorted(groups, reverse=True):
-            yield tuple(groups[options])
+            for listed in self.dialect.lists_of(choice.requirement):
+                groups.setdefault(listed, []).append(choice)
+        *before, last = sorted(groups, reverse=True)
+        is_uv = self.dialect.name == "uv-project"
+        for listed in before:
+            made = self._install(tuple(groups[listed]), _LATER if is_uv else options, listed)
+            yield msgspec.structs.replace(made, requirements=()) if is_uv else made
+        made = self._install(tuple(groups[last]), options, last)
+        items = self._items(choices) if before and is_uv else made.requirements
+        yield msgspec.structs.replace(made, requirements=items)
+        if argv := self.dialect.install_extras(groups):
+            effect = "poetry removes what other extras alone require: name those extras, too"
+            text, undo = f"install the extra {argv[-1]} again", self.dialect.project_files
+            yield Action(ActionKind.INSTALL, text, argv, side_effects=(effect,), undo=undo)
 
     def _removals(
         self, changes: tuple[Choice, ...], installed: tuple[Choice, ...]
@@ -182,14 +204,22 @@ class Writer:
             requirements=names,
             findings=self.findings_of(choices),
             side_effects=effects,
-            undo=self.undo_of(names),
+            undo=self.undo_of(names, self.dialect.remover(names)),
         )
 
-    def _install(self, choices: tuple[Choice, ...], options: tuple[str, ...]) -> Action:
-        items = (
+    def _items(self, choices: tuple[Choice, ...]) -> tuple[str, ...]:
+        return (
             *(choice.requirement for choice in choices),
             *partner_of_kernels(self.environment, choices),
         )
+
+    def _install(
+        self,
+        choices: tuple[Choice, ...],
+        options: tuple[str, ...],
+        within: tuple[str, ...],
+    ) -> Action:
+        items = self._items(choices)
         names = tuple(self.name_of(choice) for choice in choices)
         index = next((choice.index for choice in choices if choice.index), "")
         mixed = _is_mixed(choices)
@@ -197,14 +227,14 @@ class Writer:
         return Action(
             ActionKind.INSTALL,
             "install " + ", ".join(_in_words(choice) for choice in choices),
-            self.dialect.install(items, index, options, mixed=mixed),
+            self.dialect.install(items, index, options, mixed=mixed, within=within),
             requirements=items,
             index=index,
             url=urls[0] if urls else "",
             findings=self.findings_of(choices),
             side_effects=(
                 *self._steps_back(choices),
-                *_effects_of(choices),
+                *effects_of(choices),
                 *(() if mixed else self._in_two_indexes(choices)),
                 *left_on_amd(self.environment, choices),
                 *effects_of_hub(self.environment, choices),
@@ -283,15 +313,16 @@ class Writer:
             found.append(f"required by {', '.join(askers)}")
         return tuple(found)
 
-    def undo_of(self, names: tuple[str, ...]) -> str:
+    def undo_of(self, names: tuple[str, ...], dialect: Dialect | None = None) -> str:
         """Return how to come back by hand; `fix --undo` does it exactly."""
-        if self.is_fresh or self.dialect.is_project:
-            return self.dialect.project_files
+        dialect = dialect or self.dialect
+        if self.is_fresh or dialect.is_project:
+            return dialect.project_files
         before = {name: self._before(name) for name in names}
         if before.get(TORCH):
             before |= self._libraries_of_nvidia()
         indexes = self.problem.session.candidates.indexes
-        argvs = undo_commands(before, self.environment, self.dialect, indexes)
+        argvs = undo_commands(before, self.environment, dialect, indexes)
         # PowerShell 5.1, which Windows comes with, does not know &&.
         joint = "; " if self.windows else " && "
         return joint.join(command_line(argv, windows=self.windows) for argv in argvs)
@@ -330,19 +361,13 @@ class Writer:
             ):
                 after = "what the installer finds"
             elif choice.kind is ChoiceKind.INSTALL:
-                after = _range_of(choice) or after
+                after = range_of(choice) or after
             yield Change(name, before, "" if choice.kind is ChoiceKind.REMOVE else after)
 
 
 def _is_mixed(choices: tuple[Choice, ...]) -> bool:
     """Return whether some come from the index that is configured, and others from torch's."""
     return any(not each.index and each.distribution not in _BESIDE for each in choices)
-
-
-def _range_of(choice: Choice) -> str:
-    """Return the range from which an installer takes a release, "" where one is named."""
-    specifier = choice.requirement.removeprefix(choice.distribution)
-    return specifier if specifier[:1] in set("<>~!") else ""
 
 
 def _is_about(relation: Relation, packages: set[str]) -> bool:
@@ -353,29 +378,6 @@ def _in_words(choice: Choice) -> str:
     if choice.kind in (ChoiceKind.WHEEL, ChoiceKind.COMMUNITY):
         return f"{choice.distribution} {choice.version} (the prebuilt wheel for this torch)"
     return choice.requirement
-
-
-def owners_of(choices: Iterable[Choice]) -> Iterator[str]:
-    """Yield who publishes the files that others than the package's authors built."""
-    for choice in choices:
-        if choice.kind is ChoiceKind.COMMUNITY:
-            yield choice.url.split("/")[3]
-
-
-def _effects_of(choices: tuple[Choice, ...]) -> Iterator[str]:
-    """Yield what an installation brings with it beside what is named."""
-    kinds = [choice.kind for choice in choices]
-    torch = next((choice for choice in choices if choice.package == TORCH), None)
-    if torch is not None:
-        is_amd = isinstance(torch.facts.get("torch.hip"), Known)
-        whose = "AMD's" if is_amd else "NVIDIA's"
-        yield f"the download is several gigabytes, {whose} libraries included"
-    is_open = any(c.kind is ChoiceKind.INSTALL and _range_of(c) for c in choices)
-    is_open |= any(choice.package in FRAMEWORKS for choice in choices)
-    if ChoiceKind.FOLLOW in kinds or is_open:
-        yield "the installer chooses the versions that are not named here, and what those require"
-    for owner in owners_of(choices):
-        yield f"{owner}, a third party, built the wheel, not the authors of flash-attn"
 
 
 def _public(version: str) -> str:

@@ -9,18 +9,26 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.knowledge.matrix.versions import is_in
 from fadoctor.model.fact import Known
+from fadoctor.sources.manifests.formats.project_lists import Listed
 from fadoctor.syntax.windows_command import powershell_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fadoctor.model.environment import Environment
 
 
 _SEPARATORS = re.compile(r"[-_.]{1,9}")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_PIN = re.compile(r"[A-Za-z0-9][\w.-]{0,99}(?:\[[^\]]{0,200}\])?==([\w.!+]{1,60})", re.ASCII)
 
 BEST_MATCH = ("--index-strategy", "unsafe-best-match")
 """uv asks the first index that has a package, and no other, unless it is told to ask all."""
+
+_WITH_PIP = ("uv-project", "poetry")
+"""Projects whose environment uv or its own pip changes as well; that of pdm has no pip."""
 
 INSTALLERS = ("auto", "pip", "uv", "conda")
 """Whose commands can be asked for."""
@@ -32,8 +40,8 @@ class Dialect(msgspec.Struct, frozen=True):
     name: str
     python: str
     """The interpreter of the environment."""
-    lists: Mapping[str, tuple[str, ...]] = {}
-    """Options for packages that another list of the project has than its dependencies: a group."""
+    lists: Mapping[str, tuple[Listed, ...]] = {}
+    """Which lists of the project have each package; none where that could not be read."""
 
     @property
     def is_project(self) -> bool:
@@ -45,11 +53,13 @@ class Dialect(msgspec.Struct, frozen=True):
         """How a project comes back by hand: its own files say what is installed."""
         match self.name:
             case "uv-project":
-                return "restore pyproject.toml and uv.lock, then run `uv sync`"
+                return (
+                    "restore pyproject.toml and uv.lock, then run `uv sync` with the extras in use"
+                )
             case "poetry":
                 return (
-                    "restore pyproject.toml and poetry.lock, then run `poetry sync` "
-                    "(before Poetry 2 `poetry install --sync`)"
+                    "restore pyproject.toml and poetry.lock, then run `poetry sync` with the "
+                    "extras in use (before Poetry 2 `poetry install --sync`)"
                 )
             case "pixi":
                 return "restore pixi.toml and pixi.lock, then run `pixi install`"
@@ -65,35 +75,60 @@ class Dialect(msgspec.Struct, frozen=True):
         options: tuple[str, ...] = (),
         *,
         mixed: bool = False,
+        within: tuple[str, ...] | None = None,
     ) -> tuple[str, ...]:
         """Return the command that installs requirements.
 
         `mixed`: some of them come from the index that is configured, which then stays in use.
+        `within`: the list of the project that has them, where it has them in several.
         """
         extra = self._index(index, mixed=mixed) if index else ()
+        listed = self._common_list(items) if within is None else within
         match self.name:
             case "uv":
                 return ("uv", "pip", "install", "--python", self.python, *extra, *options, *items)
             case "uv-project":
                 named = ("--index", index) if index else ()
-                return ("uv", "add", *self._common_list(items), *named, *items)
+                return ("uv", "add", *listed, *options, *named, *items)
             case "poetry":
-                return ("poetry", "add", *self._common_list(items), *items)
+                return ("poetry", "add", *listed, *items)
             case "pixi":
                 return ("pixi", "add", "--pypi", *items)
             case "pdm":
-                return ("pdm", "add", *self._common_list(items), *items)
+                return ("pdm", "add", *listed, *items)
             case _:
                 return (self.python, "-m", "pip", "install", *extra, *options, *items)
 
-    def list_of(self, requirement: str) -> tuple[str, ...]:
-        """Return the options that name the list which a package is changed in."""
+    def lists_of(self, requirement: str) -> list[tuple[str, ...]]:
+        """Return the options of each list to change: those that refuse this release, else one."""
         name = _NAME.match(requirement)
-        return self.lists.get(_SEPARATORS.sub("-", name[0]).lower(), ()) if name else ()
+        found = self.lists.get(_normal(name[0]), ()) if name else ()
+        pin = _PIN.fullmatch(requirement)
+        refusing = [e.options for e in found if pin and is_in(pin[1], e.specifier) is False]
+        return refusing or [each.options for each in found[:1]] or [()]
+
+    def lists_name(self, name: str) -> bool:
+        """Return whether the project lists a distribution, or nobody knows what it lists."""
+        return not (self.name in _WITH_PIP and self.lists) or _normal(name) in self.lists
+
+    def remover(self, names: tuple[str, ...]) -> Dialect:
+        """Return who removes distributions: what no list has goes by the environment alone."""
+        if not names or any(map(self.lists_name, names)):
+            return self
+        return Dialect("uv" if self.name == "uv-project" else "pip", self.python)
+
+    def install_extras(self, lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        """Return the command that installs changed extras, () where the change did so itself.
+
+        `poetry add --optional` writes the project and its lock, and installs no extra.
+        """
+        extras = sorted(each[-1] for each in lists if each[:1] == ("--optional",))
+        is_left = extras and self.name == "poetry"
+        return ("poetry", "install", "--extras", " ".join(extras)) if is_left else ()
 
     def _common_list(self, items: tuple[str, ...]) -> tuple[str, ...]:
-        found = {self.list_of(item) for item in items}
-        return found.pop() if len(found) == 1 else ()
+        found = {tuple(self.lists_of(item)) for item in items}
+        return found.pop()[-1] if len(found) == 1 else ()
 
     def _index(self, index: str, *, mixed: bool) -> tuple[str, ...]:
         if not mixed:
@@ -102,7 +137,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
     def uninstall(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the command that removes distributions."""
-        match self.name:
+        match self.remover(names).name:
             case "uv":
                 return ("uv", "pip", "uninstall", "--python", self.python, *names)
             case "uv-project":
@@ -117,16 +152,20 @@ class Dialect(msgspec.Struct, frozen=True):
                 return (self.python, "-m", "pip", "uninstall", "--yes", *names)
 
 
+def _normal(name: str) -> str:
+    return _SEPARATORS.sub("-", name).lower()
+
+
 def choose_dialect(
     wanted: str,
     environment: Environment,
     project: str = "",
-    lists: Mapping[str, tuple[str, ...]] = {},
+    lists: Mapping[str, tuple[Listed, ...]] = {},
 ) -> Dialect:
     """Return what was asked for, else the tool of the project, else what made the environment.
 
     `project`: the tool whose lock file lies beside the environment, "" where none does; `lists`:
-    its options for packages that belong to a group.
+    which lists of it have each package.
     """
     python = environment.target.python or "python"
     if wanted != "auto":

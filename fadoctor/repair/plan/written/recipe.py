@@ -19,7 +19,7 @@ from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.choices.rocm_flash_attn import is_interpreted
 from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.hub.hub_route import partner_of_kernels
-from fadoctor.repair.plan.written.actions import owners_of
+from fadoctor.repair.plan.written.effects import owners_of
 from fadoctor.repair.plan.written.undoing import is_wheel_url, origin
 
 if TYPE_CHECKING:

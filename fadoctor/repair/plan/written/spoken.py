@@ -120,7 +120,11 @@ class Speaker:
             return command_line(self.dialect.uninstall(step.items), windows=self.windows)
         items = step.items or tuple(_plain(step.text))
         argv = self.dialect.install(items, step.index) if items else ()
-        return command_line(argv, windows=self.windows) if argv else ""
+        lists = [argv[at : at + 2] for at, word in enumerate(argv) if word == "--optional"]
+        argvs = filter(None, (argv, self.dialect.install_extras(lists)))
+        # PowerShell 5.1, which Windows comes with, does not know &&.
+        joint = "; " if self.windows else " && "
+        return joint.join(command_line(each, windows=self.windows) for each in argvs)
 
 
 _SPOKEN = (StepKind.INSTALL, StepKind.UNINSTALL, StepKind.SYSTEM)

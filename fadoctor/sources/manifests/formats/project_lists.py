@@ -1,4 +1,4 @@
-"""Which list of a project has a package: its dependencies, a group or an extra.
+"""Which lists of a project have a package: its dependencies, groups and extras.
 
 A tool that adds a release to the dependencies leaves the line of the group as it is, and the two
 rule each other out.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from fadoctor.model.errors import InputError
 from fadoctor.sources.manifests.source import open_source
@@ -31,15 +33,26 @@ _OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Tool -> kind of list -> the options before its name."""
 # peft[diffusers]==0.17.0; sys_platform == "linux"
-_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]{0,99})", re.ASCII)
+_NAME = re.compile(
+    r"\s*([A-Za-z0-9][\w.-]{0,99})\s*(?:\[[^\]]{0,200}\])?\s*\(?([<>=!~][^;)]{0,200})?", re.ASCII
+)
 # of what goes into a command
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 
-Lists = dict[str, tuple[str, ...]]
+
+class Listed(msgspec.Struct, frozen=True):
+    """One list that has a package."""
+
+    options: tuple[str, ...] = ()
+    """A tool's options that name it; none for the dependencies."""
+    specifier: str = ""
+
+
+Lists = dict[str, tuple[Listed, ...]]
 
 
 def project_lists(folder: Path, tool: str) -> Lists:
-    """Return a tool's options for each package that only a group or an extra of a project has.
+    """Return the lists of a project that have each package, its dependencies first.
 
     Where the file cannot be read, none: the tool says what is wrong with it.
     """
@@ -49,24 +62,26 @@ def project_lists(folder: Path, tool: str) -> Lists:
     found: Lists = {}
     try:
         tree = read_toml(open_source(str(path)))
-        main = set(_dependencies(tree, tool))
-        for kind, group, name in _listed(tree, tool):
-            is_known = kind in _OPTIONS[tool] and (kind == _OLD or _PLAIN.fullmatch(group))
-            if name not in main and is_known:
-                found.setdefault(name, (*_OPTIONS[tool][kind], group))
+        for name, specifier in _dependencies(tree, tool):
+            found.setdefault(name, (Listed((), specifier),))
+        for kind, group, name, specifier in _listed(tree, tool):
+            if kind in _OPTIONS[tool] and (kind == _OLD or _PLAIN.fullmatch(group)):
+                here = Listed((*_OPTIONS[tool][kind], group), specifier)
+                found[name] = (*found.get(name, ()), here)
     except (InputError, OSError):
         return {}
     return found
 
 
-def _dependencies(tree: DataTree[Source], tool: str) -> Iterator[str]:
+def _dependencies(tree: DataTree[Source], tool: str) -> Iterator[tuple[str, str]]:
     yield from _names(tree.items(tree.root, "project", "dependencies"))
     if tool == "poetry":
-        yield from map(normalise_name, tree.table(tree.root, "tool", tool, "dependencies"))
+        for name in tree.table(tree.root, "tool", tool, "dependencies"):
+            yield normalise_name(name), ""
 
 
-def _listed(tree: DataTree[Source], tool: str) -> Iterator[tuple[str, str, str]]:
-    """Yield kind and name of a list, and a package of it; tables of other tools say nothing."""
+def _listed(tree: DataTree[Source], tool: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield kind and name of a list, and a package in it; tables of other tools say nothing."""
     root = tree.root
     old = tree.table(root, "tool", tool, "dev-dependencies") if tool == "pdm" else {}
     lists = (
@@ -76,18 +91,19 @@ def _listed(tree: DataTree[Source], tool: str) -> Iterator[tuple[str, str, str]]
     )
     for kind, groups in lists:
         for group, node in groups.items():
-            for name in _names(tree.items(node)):
-                yield kind, group, name
+            for name, specifier in _names(tree.items(node)):
+                yield kind, group, name, specifier
     if tool == "uv-project":
-        for name in _names(tree.items(root, "tool", "uv", "dev-dependencies")):
-            yield _OLD, "--dev", name
+        for name, specifier in _names(tree.items(root, "tool", "uv", "dev-dependencies")):
+            yield _OLD, "--dev", name, specifier
     if tool == "poetry":
         for group, node in tree.table(root, "tool", tool, "group").items():
             for name in tree.table(node, "dependencies"):
-                yield _GROUP, group, normalise_name(name)
+                yield _GROUP, group, normalise_name(name), ""
 
 
-def _names(items: list[Node]) -> Iterator[str]:
+def _names(items: list[Node]) -> Iterator[tuple[str, str]]:
+    """Yield name and specifier of requirements."""
     for item in items:
         if isinstance(item.value, str) and (found := _NAME.match(item.value)):
-            yield normalise_name(found[1])
+            yield normalise_name(found[1]), (found[2] or "").strip()

@@ -154,6 +154,7 @@ def _with_nothing_to_come(
     if not (place.platform and place.python):
         return {}
     ready_made = ReadyMadeFiles(matrix)
+    files, of_any = (PublishedFiles(matrix, place.platform, each) for each in (place.python, ""))
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         if not planned.version or planned.manager or planned.url or planned.open:
@@ -161,7 +162,10 @@ def _with_nothing_to_come(
         own = facts.get(f"{package_of(name)}.requires", _OPEN)
         needs = fact_mapping(own) | on_platform(name, planned.version, place.platform, matrix)
         for other, text in needs.items():
-            if other not in combined.packages and _is_nowhere(other, text, place, ready_made):
+            # what has no file for any Python is mostly required on other platforms alone
+            is_gone = files.has_nothing_in(other, text) and not of_any.has_nothing_in(other, text)
+            is_gone = is_gone or _is_nowhere(other, text, place, ready_made)
+            if other not in combined.packages and is_gone:
                 where = f"{place.platform} and Python {place.python}"
                 found[name] = (
                     f"{planned.version} needs {other}{text}, which has no file for {where}"

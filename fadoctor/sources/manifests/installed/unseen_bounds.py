@@ -8,9 +8,25 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.on_index import on_index
 from fadoctor.knowledge.matrix.query import cell_words
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
-from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_words, printable
+from fadoctor.knowledge.matrix.versions import (
+    is_in,
+    parse_specifier,
+    parse_version,
+    version_key,
+    version_part,
+)
+from fadoctor.model.fact import (
+    Absent,
+    Fact,
+    Known,
+    Unknown,
+    fact_mapping,
+    fact_text,
+    fact_words,
+    printable,
+)
 from fadoctor.model.packages import NUMPY, RELEASE_TABLES, RELEASES, TORCH, package_of
 from fadoctor.sources.manifests.images.container_image import has_torch_alone
 from fadoctor.sources.manifests.installed.contradicted import releases_asked
@@ -28,6 +44,7 @@ NEVER, WHERE_BOUNDED, BY_TABLES = "never", "where-bounded", "by-tables"
 """What table ``may-bound`` says of a package."""
 
 _LOWER = (">=", ">", "!=")
+_OPEN = Absent("not read")
 # ==2.1.*, which conda writes as =2.1
 _MINOR = re.compile(r"==(\d{1,2}\.\d{1,3})\.\*")
 _SHOWN = 3
@@ -276,10 +293,27 @@ class _Bounding:
         if planned.is_sure and not planned.version:
             allowed = parse_specifier(planned.specifier)
             listed = self.releases[planned.name]
-            comes = (v for v in listed if allowed is not None and allowed.contains(v))
+            comes = [v for v in listed if allowed is not None and allowed.contains(v)]
+            comes = self._newest_alone(planned, comes) or comes
         for release in comes:
             needs = declared(planned.name, release, self.matrix)
             yield {name: text for name, text in needs.items() if name != NUMPY}
+
+    def _newest_alone(self, planned: Planned, listed: list[str]) -> list[str]:
+        """Return the newest release of what the files leave open, where no pin refuses it.
+
+        Older ones may require less, but none of them comes.
+        """
+        newest = max(listed, key=version_key, default="")
+        if not newest or not _is_newest(planned):
+            return []
+        python = version_part(fact_text(self.facts.get("python.version", _OPEN), ""), "minor") or ""
+        needs = declared(planned.name, newest, self.matrix, python)
+        pins = {each.name: each.version for each in self.combined.packages.values()}
+        takes = all(is_in(pins[n], text) is True for n, text in needs.items() if pins.get(n))
+        return (
+            [newest] if takes and newest in on_index(planned.name, self.matrix, "", python) else []
+        )
 
     def _of_range(self, planned: Planned) -> Iterator[dict[str, str]]:
         """Yield what each release in a range requires, but for those that the files' pins refuse.

@@ -130,3 +130,26 @@ def test_without_a_temporary_folder_nobody_can_be_asked(monkeypatch: pytest.Monk
     verification = ask(Installer())
     assert verification.answer is Answer.UNREACHABLE
     assert "no temporary folder" in verification.detail
+
+
+@pytest.mark.parametrize(
+    ("installer", "said"),
+    [
+        ("uv", "error: Request failed cause: Failed to fetch: https://e.org/x"),
+        ("pip", "line 2 line 3 line 4 cause: it was not found"),
+    ],
+)
+def test_of_uv_the_cause_is_said_and_what_was_asked(
+    installer: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: only the last causes were, and not which address was not reached."""
+    causes = ["cause: Failed to fetch: https://e.org/x", *(f"line {n}" for n in range(5))]
+    words = [
+        "error: Request failed",
+        *(f"  {each}" for each in causes),
+        "  cause: it was not found",
+    ]
+    monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
+    plan = Plan(PlanOutcome.REPAIRS, TARGET, installer, ACTIONS[:2], (Change("a", "1", "2"),))
+    found = verify(plan, ENVIRONMENT, Installer(2, stderr="\n".join(words)).run)
+    assert found.detail.startswith(said)

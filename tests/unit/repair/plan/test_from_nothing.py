@@ -12,16 +12,19 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, PlanOutcome
+from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan
 from fadoctor.repair.plan.search import solve
 from fadoctor.repair.plan.search.problem import Session
+from fadoctor.repair.plan.written.actions import Writer
+from fadoctor.repair.plan.written.dialect import Dialect
 from fadoctor.report.plan_text import render
 from fadoctor.sources.targets.derived import derive
 from tests.states.sequences import on_platform
 from tests.states.starts import start
 from tests.unit.judging.engine.builders import fact_of
-from tests.unit.repair.plan.problems import plan, session, with_package
+from tests.unit.repair.plan.problems import plan, problem, session, with_package
 
 if TYPE_CHECKING:
     from fadoctor.model.environment import Environment
@@ -532,3 +535,14 @@ def test_no_release_comes_that_requires_what_has_no_file() -> None:
     assert not changed(plan(old, want=("unsloth",)))
     newer = on_platform(start("empty", GH200, "3.10"), "linux_aarch64")
     assert "triton" in changed(plan(newer, want=("unsloth",)))
+
+
+def test_a_torch_for_the_cpu_comes_again_from_its_index() -> None:
+    """Seen: "several gigabytes, NVIDIA's libraries included", and no index with such a build."""
+    found = start("CPU torch of 2.9", A100)
+    writer = Writer(problem(found), Dialect("pip", "python"), frozenset())
+    made = writer.fresh_actions(filter(None, [offer("einops==0.8.2")]), ".venv-new")
+    [action] = [each for each in made if each.kind is ActionKind.INSTALL]
+    assert "torch==2.9.1+cpu" in action.requirements
+    assert action.index.endswith("/whl/cpu")
+    assert not any("NVIDIA" in each for each in action.side_effects)

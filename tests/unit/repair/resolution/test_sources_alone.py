@@ -74,6 +74,26 @@ def test_a_numpy_from_before_its_python_is_compiled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "python", "said"),
+    [
+        ("torch==2.4.1\nsentencepiece==0.1.97\n", "3.12", "sentencepiece 0.1.97"),
+        ("torch==2.4.1\nscipy<1.11\n", "3.13", "scipy<1.11"),
+        ("torch==2.2.2\ntransformers==4.33.3\n", "3.12", "transformers 4.33.3 requires tokenizers"),
+        ("torch==2.4.1\nsentencepiece==0.1.97\n", "3.10", ""),
+        ("torch==2.2.2\ntransformers==4.34.1\ntokenizers==0.14.1\n", "3.12", ""),
+        ("torch==2.2.2\ntransformers==4.33.3\n", "3.11", ""),
+    ],
+)
+def test_every_compiled_package_is_held_against_its_files(
+    tmp_path: Path, text: str, python: str, said: str
+) -> None:
+    """Regression: only packages of the stack were, and not what comes along."""
+    plan = planned_for(tmp_path, text, "H100", python, "linux_x86_64")
+    told = [each for each in (*plan.proof.unknown, *plan.notes) if " is compiled: " in each]
+    assert [each.startswith(said) for each in told] == ([True] if said else [])
+
+
+@pytest.mark.parametrize(
     ("image", "bounded"),
     [
         ("nvidia/cuda:12.4.1-devel-ubuntu22.04", True),

@@ -93,3 +93,12 @@ def test_nothing_comes_whose_triton_has_no_file() -> None:
     changes = {name: Known(value, "test") for name, value in facts.items()}
     found = msgspec.structs.replace(found, facts={**found.facts, **changes})
     assert changed(plan(found, want=("liger-kernel",))) == {}
+
+
+def test_what_comes_along_is_no_release_that_a_rule_rejects() -> None:
+    """Regression: unsloth's torchao came in its newest release, which torch 2.8 cannot import."""
+    found = start("missing triton", A100)
+    after = changed(plan(found, want=("unsloth",), keep=("torch",)))
+    assert after["torchao"] == "0.17.0"
+    newer = start("empty", A100, "3.12")
+    assert "torchao" not in changed(plan(newer, want=("unsloth",)))

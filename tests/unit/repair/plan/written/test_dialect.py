@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from fadoctor.repair.plan.written.dialect import Dialect, choose_dialect, command_line
+from fadoctor.sources.manifests.formats.project_lists import Listed
 from tests.unit.judging.engine.builders import environment
 
 PYTHON = "/opt/my envs/bin/python"
@@ -48,11 +49,51 @@ def test_uninstall(name: str, argv: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", ["uv-project", "poetry", "pdm"])
 def test_a_package_of_a_group_is_changed_there(name: str) -> None:
     """Seen: `uv add peft==0.21.2` beside a group with peft==0.17.0, which uv refuses."""
-    dialect = Dialect(name, PYTHON, {"my-peft": ("--group", "train")})
+    dialect = Dialect(name, PYTHON, {"my-peft": (Listed(("--group", "train")),)})
     tool = dialect.install(("x",))[0]
     assert dialect.install(("My_Peft==1",)) == (tool, "add", "--group", "train", "My_Peft==1")
     assert dialect.install(("x==1", "my-peft")) == (tool, "add", "x==1", "my-peft")
     assert dialect.uninstall(("my-peft",)) == (tool, "remove", "--group", "train", "my-peft")
+
+
+def test_a_release_is_named_in_each_list_that_refuses_it() -> None:
+    """Seen: `uv add peft==0.18.0` beside a group with peft==0.17.1; the dependencies take both."""
+    group = Listed(("--group", "dev"), "==0.17.1")
+    open_, pinned = (
+        Dialect("uv-project", PYTHON, {"peft": (Listed((), specifier), group)})
+        for specifier in (">=0.17", "==0.17.1")
+    )
+    assert open_.lists_of("peft==0.18.0") == [("--group", "dev")]
+    assert pinned.lists_of("peft==0.18.0") == [(), ("--group", "dev")]
+    assert pinned.lists_of("peft>=0.18") == pinned.lists_of("other==1") == [()]
+    argv = pinned.install(("peft==0.18.0",), within=("--group", "dev"))
+    assert argv == ("uv", "add", "--group", "dev", "peft==0.18.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "argv"),
+    [
+        ("uv-project", ("uv", "pip", "uninstall", "--python", PYTHON, "triton")),
+        ("poetry", (PYTHON, "-m", "pip", "uninstall", "--yes", "triton")),
+    ],
+)
+def test_what_a_project_does_not_list_goes_from_its_environment(
+    name: str, argv: tuple[str, ...]
+) -> None:
+    """Seen: `uv remove` refuses a package that was installed by hand."""
+    dialect = Dialect(name, PYTHON, {"torch": (Listed(),)})
+    assert dialect.uninstall(("triton",)) == argv
+    assert dialect.uninstall(("Torch",))[1] == "remove"
+    assert Dialect(name, PYTHON).uninstall(("triton",))[1] == "remove"
+
+
+def test_an_extra_of_poetry_is_installed_after_the_change() -> None:
+    """Seen: after `poetry add --optional data ...` the package was as before."""
+    lists = [(), ("--optional", "data"), ("--group", "dev")]
+    argv = ("poetry", "install", "--extras", "data")
+    assert Dialect("poetry", PYTHON).install_extras(lists) == argv
+    assert Dialect("poetry", PYTHON).install_extras(lists[::2]) == ()
+    assert Dialect("uv-project", PYTHON).install_extras(lists) == ()
 
 
 @pytest.mark.parametrize(

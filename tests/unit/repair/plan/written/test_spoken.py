@@ -14,13 +14,14 @@ from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.model.plan import Action, ActionKind, Plan, PlanOutcome
 from fadoctor.repair.plan.written.dialect import Dialect
 from fadoctor.repair.plan.written.spoken import Speaker, by_hand_in_own_words, in_own_words
+from fadoctor.sources.manifests.formats.project_lists import Listed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 INDEX = "https://download.pytorch.org/whl/cu126"
 UV_BEST = "uv pip install --python /e/bin/python --index-strategy unsafe-best-match"
-LISTS = {"pytest": ("--group", "dev")}
+LISTS = {"pytest": (Listed(("--group", "dev")),), "triton": (Listed(),)}
 
 
 @pytest.mark.parametrize(
@@ -130,3 +131,11 @@ def test_what_a_plan_leaves_to_a_person_calls_the_same_installer() -> None:
         "uv pip install --python /e/python 'peft>=0.18'",
         "sudo apt install gcc",
     ]
+
+
+def test_an_extra_of_poetry_is_installed_as_well() -> None:
+    lists = {"pyarrow": (Listed(("--optional", "data")),)}
+    speaker = Speaker(Dialect("poetry", "/e/bin/python", lists), windows=False)
+    step = Step(StepKind.INSTALL, "pip install pyarrow==20.0.0", ("pyarrow==20.0.0",))
+    said = "poetry add --optional data pyarrow==20.0.0 && poetry install --extras data"
+    assert speaker.step(step).text == said

@@ -38,44 +38,57 @@ test = ["pytest"]
 """
 
 
+MAIN = {"torch": [((), "==2.8.0")]}
+
+
 @pytest.mark.parametrize(
     ("tool", "lists"),
     [
         (
             "uv-project",
             {
-                "peft": ("--optional", "train"),
-                "trl": ("--group", "dev"),
-                "ruff": ("--group", "lint"),
-                "einops": ("--dev",),
+                **MAIN,
+                "both": [((), ">=1"), (("--optional", "train"), "")],
+                "peft": [(("--optional", "train"), "==0.17.0")],
+                "trl": [(("--group", "dev"), ">=1")],
+                "ruff": [(("--group", "lint"), "")],
+                "einops": [(("--dev",), "")],
             },
         ),
         (
             "poetry",
             {
-                "peft": ("--optional", "train"),
-                "trl": ("--group", "dev"),
-                "ruff": ("--group", "lint"),
-                "jupyter-lab": ("--group", "notebook"),
+                **MAIN,
+                "both": [((), ">=1"), (("--optional", "train"), "")],
+                "numpy": [((), ""), (("--group", "notebook"), "")],
+                "peft": [(("--optional", "train"), "==0.17.0")],
+                "trl": [(("--group", "dev"), ">=1")],
+                "ruff": [(("--group", "lint"), "")],
+                "jupyter-lab": [(("--group", "notebook"), "")],
             },
         ),
         (
             "pdm",
             {
-                "peft": ("--group", "train"),
-                "trl": ("--dev", "--group", "dev"),
-                "ruff": ("--dev", "--group", "lint"),
-                "pytest": ("--dev", "--group", "test"),
+                **MAIN,
+                "both": [((), ">=1"), (("--group", "train"), "")],
+                "peft": [(("--group", "train"), "==0.17.0")],
+                "trl": [(("--dev", "--group", "dev"), ">=1")],
+                "ruff": [(("--dev", "--group", "lint"), "")],
+                "pytest": [(("--dev", "--group", "test"), "")],
             },
         ),
         ("pixi", {}),
         ("", {}),
     ],
 )
-def test_groups_and_extras(tmp_path: Path, tool: str, lists: dict[str, tuple[str, ...]]) -> None:
-    """What the dependencies have as well is changed there; a table of another tool says nothing."""
+def test_every_list_of_a_package(
+    tmp_path: Path, tool: str, lists: dict[str, list[tuple[tuple[str, ...], str]]]
+) -> None:
+    """What the dependencies have comes first; a table of another tool says nothing."""
     (tmp_path / "pyproject.toml").write_text(TEXT)
-    assert project_lists(tmp_path, tool) == lists
+    found = project_lists(tmp_path, tool)
+    assert {n: [(e.options, e.specifier) for e in each] for n, each in found.items()} == lists
 
 
 @pytest.mark.parametrize(
