@@ -52,6 +52,9 @@ IF_ALONE = "if the lines that could not be read ask for nothing else: "
 _WITHOUT_TORCH = "build-no-torch-isolation"
 """The rule of what is built where torch is not there yet."""
 
+_NUMPY = "numpy-torch-abi"
+"""A warning, as attention works all the same; data loaders do not, so it is told with the errors."""
+
 _SHOWN = 3
 """Errors that are told: more would hide what is surely so."""
 
@@ -159,5 +162,6 @@ def _of_new(manifest: Manifest) -> Manifest:
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterator[Finding]:
     for each in foresee(environment, knowledge).assessment.findings:
         is_assumed = any(evidence.source == ASSUMED for evidence in each.evidence)
-        if each.severity is Severity.ERROR and not is_assumed:
+        is_told = each.severity is Severity.ERROR or each.rule_id == _NUMPY
+        if is_told and not is_assumed:
             yield each
