@@ -53,7 +53,7 @@ _WITHOUT_TORCH = "build-no-torch-isolation"
 """The rule of what is built where torch is not there yet."""
 
 _NUMPY = "numpy-torch-abi"
-"""A warning, as attention works all the same; data loaders do not, so it is told with the errors."""
+"""A warning, as attention works all the same; data loaders do not, so it is told, too."""
 
 _SHOWN = 3
 """Errors that are told: more would hide what is surely so."""
