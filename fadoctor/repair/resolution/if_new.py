@@ -23,7 +23,12 @@ from fadoctor.repair.resolution.wanted import name_of
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.installed.isolated import BEFORE_TORCH, found_early
-from fadoctor.sources.manifests.planned import UNSEEN_BASE, Manifest, speaks_of_image
+from fadoctor.sources.manifests.planned import (
+    UNSEEN_BASE,
+    UNSEEN_REST,
+    Manifest,
+    speaks_of_image,
+)
 from fadoctor.sources.manifests.read import read_source
 from fadoctor.sources.manifests.requirement_text import read_requirement
 from fadoctor.sources.manifests.source import Source
@@ -41,8 +46,14 @@ if TYPE_CHECKING:
 IF_NEW = "if the environment is still empty: "
 """How the notes begin."""
 
+IF_ALONE = "if the lines that could not be read ask for nothing else: "
+"""How they begin where the environment is new, and not all that it gets could be read."""
+
 _WITHOUT_TORCH = "build-no-torch-isolation"
 """The rule of what is built where torch is not there yet."""
+
+_NUMPY = "numpy-torch-abi"
+"""A warning, as attention works all the same; data loaders do not, so it is told, too."""
 
 _SHOWN = 3
 """Errors that are told: more would hide what is surely so."""
@@ -57,9 +68,10 @@ def new_notes(
     """Yield what goes wrong where nothing is there before the commands, and what to ask for then.
 
     `environment`: as the files describe it. `files`: their names, what a plan writes, and what
-    reads one. These are notes alone: something may be there.
+    reads one. These are notes alone: something may be there, or come by a line that was not read.
     """
-    if UNSEEN_BASE not in environment.target.notes:
+    said = environment.target.notes
+    if not {UNSEEN_BASE, UNSEEN_REST} & set(said):
         return
     names, rewrites, opened = files
     texts = {each.source.name: each.text for each in rewrites}
@@ -78,7 +90,8 @@ def new_notes(
     advice = _first(given, manifests) if is_early else ""
     if told and (advice := advice or _advice(given, manifests, knowledge, question)):
         told[-1] = f"{told[-1]} {advice}"
-    yield from (f"{IF_NEW}{text}" for text in told)
+    begins = IF_NEW if UNSEEN_BASE in said else IF_ALONE
+    yield from (f"{begins}{text}" for text in told)
 
 
 def _first(given: Environment, manifests: Iterable[Manifest]) -> str:
@@ -141,7 +154,7 @@ def _read(source: Source, texts: Mapping[str, str]) -> Manifest:
 
 def _of_new(manifest: Manifest) -> Manifest:
     """Return what commands install where nothing is there before them."""
-    notes = tuple(note for note in manifest.notes if note != UNSEEN_BASE)
+    notes = tuple(note for note in manifest.notes if note not in {UNSEEN_BASE, UNSEEN_REST})
     asked = tuple(found_early(manifest.requirements))
     return msgspec.structs.replace(manifest, notes=notes, requirements=asked)
 
@@ -149,5 +162,6 @@ def _of_new(manifest: Manifest) -> Manifest:
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterator[Finding]:
     for each in foresee(environment, knowledge).assessment.findings:
         is_assumed = any(evidence.source == ASSUMED for evidence in each.evidence)
-        if each.severity is Severity.ERROR and not is_assumed:
+        is_told = each.severity is Severity.ERROR or each.rule_id == _NUMPY
+        if is_told and not is_assumed:
             yield each

@@ -28,5 +28,6 @@ READERS: tuple[str, ...] = (
     "fadoctor.sources.manifests.formats.toml_units",
     "fadoctor.sources.manifests.commands.install_script",
     "fadoctor.sources.manifests.commands.command_files",
+    "fadoctor.sources.manifests.formats.conda_specs",
     "fadoctor.sources.manifests.formats.requirements_txt",
 )

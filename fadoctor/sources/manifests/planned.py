@@ -126,7 +126,7 @@ class Requirement(msgspec.Struct, frozen=True):
     is_isolated_by_new: bool = False
     """Whether the newer releases of the installer do so, though torch is there before."""
     is_renewed: bool = False
-    """Whether what is there of it does not stay: ``pip install --upgrade``."""
+    """Whether nothing of it that was there stays: ``pip install --upgrade``, or nothing was."""
     has_pages: bool = False
     """Whether its command looks at pages of files as well that nobody has read."""
     command: int = 0

@@ -21,14 +21,18 @@ from fadoctor.sources.manifests.commands.docker_installs import (
     shared_by,
 )
 from fadoctor.sources.manifests.commands.install_options import is_installer
-from fadoctor.sources.manifests.commands.install_script import is_fresh
+from fadoctor.sources.manifests.commands.new_environment import (
+    begins_empty,
+    is_fresh,
+    over_nothing,
+)
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.formats.environments import weight_of
 from fadoctor.sources.manifests.formats.yaml_units import Unit, read_units
 from fadoctor.sources.manifests.images import dockerfile
 from fadoctor.sources.manifests.images.container_image import read_image
 from fadoctor.sources.manifests.images.planned_stage import Stage
-from fadoctor.sources.manifests.installed.isolated import found_early, marked
+from fadoctor.sources.manifests.installed.isolated import marked
 from fadoctor.sources.manifests.planned import (
     UNSEEN_BASE,
     UNSEEN_REST,
@@ -218,10 +222,15 @@ def _draft(source: Source, chosen: _Installed, kind: str) -> Draft:
     draft.later, draft.early = stage.later, stage.early
     for line, note in stage.notes:
         draft.note(line, note)
-    is_known = stage.image is not None or is_fresh(chosen.script) or chosen.unit.is_bare
-    if is_known and stage.image is None:
-        draft.requirements = found_early(draft.requirements)
-    if not is_known and not chosen.unit.wishes:
+    is_empty = (
+        is_fresh(chosen.script)
+        or chosen.unit.is_bare
+        or (is_recipes(_base(source)) and begins_empty(chosen.script, draft.requirements))
+    )
+    if stage.image is None and is_empty:
+        draft.requirements, unread = over_nothing(chosen.script, stage, draft, [*chosen.unit.rows])
+        draft.notes += unread
+    elif stage.image is None and not chosen.unit.wishes:
         draft.notes.append(UNSEEN_BASE)
     elif any(map(is_unfollowed, draft.notes)):
         draft.notes.append(UNSEEN_REST)

@@ -11,10 +11,14 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.sources.manifests.commands.docker_installs import Installs, shared_by
 from fadoctor.sources.manifests.commands.install_options import is_installer
 from fadoctor.sources.manifests.commands.named_script import LENGTH_LIMIT
+from fadoctor.sources.manifests.commands.new_environment import (
+    begins_empty,
+    is_fresh,
+    over_nothing,
+)
 from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.images.planned_stage import Stage
-from fadoctor.sources.manifests.installed.isolated import found_early
-from fadoctor.sources.manifests.planned import UNSEEN_BASE, UNSEEN_REST, is_unfollowed
+from fadoctor.sources.manifests.planned import UNSEEN_BASE
 from fadoctor.syntax.dockerfile import Text
 from fadoctor.syntax.notebook import in_lines, read_notebook
 from fadoctor.syntax.text_lines import line_starts
@@ -28,15 +32,6 @@ LINE_LIMIT = 500_000
 
 _SUFFIXES = (".sh", ".bash", ".ipynb", ".slurm", ".sbatch", ".pbs", ".lsf", ".qsub")
 _SHEBANG = re.compile(r"#![^\n]{0,100}\b(?:bash|dash|zsh|ksh|sh)\b")
-# python -m venv .venv, uv venv, conda create -n train
-_FRESH = re.compile(
-    r"^[^#\n]{0,200}(?<!\S)(?:-m\s{1,9}venv|virtualenv|uv\s{1,9}venv|(?:conda|mamba|micromamba)\s{1,9}"
-    r"(?:env\s{1,9})?create)\b",
-    re.MULTILINE,
-)
-
-_OVER_SYSTEM = "--system-site-packages"
-"""Of an environment that sees the packages of the system, torch among them: on clusters."""
 
 
 def recognises(name: str, head: str) -> bool:
@@ -64,18 +59,13 @@ def read(source: Source) -> Manifest:
         draft.note(line, note)
     if not draft.requirements and not stage.notes:
         raise source.error("has no command that installs packages, as far as they can be followed")
-    if is_fresh(script):
-        draft.requirements = found_early(draft.requirements)
-    if not is_fresh(script):
+    # what a notebook runs on often has torch
+    if is_fresh(script) or (not is_notebook and begins_empty(script, draft.requirements)):
+        draft.requirements, unread = over_nothing(script, stage, draft)
+        draft.notes += unread
+    else:
         draft.notes.append(UNSEEN_BASE)
-    elif any(map(is_unfollowed, draft.notes)):
-        draft.notes.append(UNSEEN_REST)
     return draft.manifest()
-
-
-def is_fresh(script: str) -> bool:
-    """Return whether a script makes the environment into which it installs."""
-    return _FRESH.search(script) is not None and _OVER_SYSTEM not in script
 
 
 def _cells(source: Source, draft: Draft) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.sources.manifests.draft import Draft
-from fadoctor.sources.manifests.formats import conda_lock, environment_yml
+from fadoctor.sources.manifests.formats import conda_lock, conda_specs, environment_yml
 
 if TYPE_CHECKING:
     from fadoctor.sources.manifests.planned import Manifest
@@ -13,11 +12,9 @@ if TYPE_CHECKING:
 
 
 def read(source: Source) -> Manifest:
-    """Return what such a file asks for; a list of specs is noted."""
+    """Return what such a file asks for."""
     if source.name.endswith((".yml", ".yaml")):
         return environment_yml.read(source)
     if conda_lock.recognises(source.name, source.head):
         return conda_lock.read(source)
-    draft = Draft(source, "environment list")
-    draft.note(1, "a list of packages for conda is not read")
-    return draft.manifest()
+    return conda_specs.read(source)

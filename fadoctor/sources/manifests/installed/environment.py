@@ -44,6 +44,7 @@ from fadoctor.sources.manifests.installed.isolated import (
     isolated_torch,
 )
 from fadoctor.sources.manifests.installed.markers import Markers
+from fadoctor.sources.manifests.installed.moved_library import moved_library_facts
 from fadoctor.sources.manifests.installed.moved_torch import (
     MOVED_TORCH,
     REPLACED_BUILDS,
@@ -112,6 +113,7 @@ def planned_environment(
     facts |= unserved(combined, facts, matrix)
     facts |= moved_torch_facts(manifests, combined, facts, matrix)
     facts |= replaced_builds(manifests, combined) | too_early(manifests)
+    facts |= moved_library_facts(manifests, combined, facts, matrix)
     facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
     target = msgspec.structs.replace(
         host.target,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.plan import PlanOutcome
-from fadoctor.repair.resolution.if_new import IF_NEW
+from fadoctor.repair.resolution.if_new import IF_ALONE, IF_NEW
 from tests.unit.repair.resolution.test_held_open import planned_for
 
 if TYPE_CHECKING:
@@ -73,3 +73,9 @@ def test_an_environment_of_its_own_is_planned_for(tmp_path: Path) -> None:
     [diff] = [edit.diff for edit in plan.edits if edit.diff]
     assert "+pip install torch==2.8.0 https://" in diff
     assert not any(note.startswith(IF_NEW) for note in plan.notes)
+
+
+def test_what_an_unread_line_may_bound_is_told_for_the_rest(tmp_path: Path) -> None:
+    text = "pip install torch==2.6.0\npip install -e .\npip install vllm==0.8.5\n"
+    [note] = [each for each in planned_for(tmp_path, text).notes if each.startswith(IF_ALONE)]
+    assert note.endswith("Then ask for transformers<4.53")

@@ -21,7 +21,7 @@ UNREAD = "gradio>=4.0.0\n"
 @pytest.mark.parametrize(
     ("text", "asked"),
     [
-        (f"torch==2.2.0\ntransformers>=4.41.2\n{UNREAD}", "transformers>=5.0,<5.1"),
+        (f"torch==2.2.0\ntransformers>=4.41.2\n{UNREAD}", "transformers>=4.52,<5"),
         (f"torch==2.2.0\ntransformers>=4.41.2,<5\n{UNREAD}", ""),
         (f"torch==2.9.1\ntransformers>=4.41.2\n{UNREAD}", ""),
         ("torch==2.2.0\ntransformers>=4.41.2\n", ""),  # that is decided, and planned for

@@ -217,7 +217,7 @@ def test_labels_need_an_index(tmp_path: Path, text: str, told: list[str]) -> Non
 
 
 def test_a_label_may_be_there_already(tmp_path: Path) -> None:
-    there = of_file(tmp_path, "setup.sh", "pip install torch==2.6.0+cu124\n")
+    there = of_file(tmp_path, "setup.sh", "pip list\npip install torch==2.6.0+cu124\n")
     assert isinstance(there.fact("packages.unlabelled"), Absent)
     new = of_file(tmp_path, "new.sh", "uv venv\npip install torch==2.6.0+cu124\n")
     assert "torch" in value(new, "packages.unlabelled")  # type: ignore[operator]
