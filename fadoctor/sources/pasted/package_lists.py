@@ -129,6 +129,12 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
             shown = ""
 
 
+def is_head(text: str) -> bool:
+    """Return whether a line heads a list, or is a rule below its head."""
+    plain = text.strip()
+    return any(each.fullmatch(plain) for each in (_RULE, _HEADER, _CONDA_COLUMNS))
+
+
 def _of_wheel(name: str, text: str, line: int) -> Iterator[Claim]:
     """Yield what the file that a package was installed from says of Python, as it fits there."""
     said: dict[str, Value] = {}
