@@ -86,7 +86,7 @@ class Unchosen:
         self._found: dict[_Range, tuple[Choice, ...]] = {}
         self._hopeless: dict[object, bool] = {}
         self._steps: dict[object, tuple[int, int]] = {}
-        """What one more that asks adds, by all that it depends on: states differ in other things."""
+        """What one more that asks adds, by all that it depends on."""
         self._releases: dict[str, JudgedReleases] = {}
         self._places: dict[tuple[str, str, str], frozenset[int]] = {}
         self._links: dict[str, tuple[str, ...]] = {}
