@@ -33,7 +33,7 @@ _NESTED = 4
 """How deep alternatives are taken out of groups."""
 
 
-class Part:
+class AlternativePattern:
     """One alternative."""
 
     def __init__(self, pattern: str, flags: int) -> None:
@@ -56,14 +56,14 @@ class Either:
                 flags |= _BITS[letter]
         self._whole = compiled(pattern, flags)
         self._flags = flags
-        self._made: tuple[Part, ...] = ()
+        self._made: tuple[AlternativePattern, ...] = ()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AlternativePattern, ...]:
         """The alternatives, taken apart when they are first asked for."""
         if not self._made:
             split = _taken_apart(self._whole.pattern, self._flags, _NESTED)
-            self._made = tuple(Part(*each) for each in split)
+            self._made = tuple(AlternativePattern(*each) for each in split)
         return self._made
 
     def stands(self, text: str) -> bool:

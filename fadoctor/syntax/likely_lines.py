@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
-KEPT = 4
+KEPT = 3
 """Texts whose words are remembered: readers ask one after another."""
 
-LONGEST = 1_000_000
+LONGEST = 400_000
 """Characters of a text that is looked through; of a longer one every line is likely."""
 
 MANY = 200

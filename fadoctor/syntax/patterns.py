@@ -39,7 +39,7 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", LatePattern(pattern, int(flags) | _ASCII))
 
 
-class Words(dict[str, bool]):
+class HeldWords(dict[str, bool]):
     """Which words a text holds: each is looked for once."""
 
     def __init__(self, text: str) -> None:
@@ -54,13 +54,13 @@ class Words(dict[str, bool]):
 
 
 @lru_cache(maxsize=KEPT)
-def _words(text: str) -> Words:
-    return Words(text)
+def _words(text: str) -> HeldWords:
+    return HeldWords(text)
 
 
 @lru_cache(maxsize=KEPT)
-def _small_words(text: str) -> Words:
-    return Words(text.lower())
+def _small_words(text: str) -> HeldWords:
+    return HeldWords(text.lower())
 
 
 class LatePattern:

@@ -90,8 +90,10 @@ def packages_in(text: str, lowered: str) -> Iterator[re.Match[str]]:
     """Yield where a line gives packages their versions, form by form."""
     begins = _names_begin(text, lowered)
     for number, form in enumerate(_PACKAGES):
-        is_anywhere = begins is None or number == _IN_A_SENTENCE
-        yield from islice(form.finditer(text) if is_anywhere else _at(begins, form, text), MOST)
+        found = form.finditer(text)
+        if begins is not None and number != _IN_A_SENTENCE:
+            found = _at(begins, form, text)
+        yield from islice(found, MOST)
 
 
 def _at(begins: list[int], form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:

@@ -27,7 +27,7 @@ from fadoctor.sources.logs.named_gpus import (
     without_gone,
 )
 from fadoctor.syntax.likely_lines import likely_numbers, likely_of
-from fadoctor.syntax.patterns import Words, compiled
+from fadoctor.syntax.patterns import HeldWords, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ class Vendor:
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = _undenied(ends_of(lines, ENDS))
         text = "\n".join(without_gone(line) for line in _without_choices(read))
-        once = Words(" ".join(set(text.split())))  # a log repeats its words
+        once = HeldWords(" ".join(set(text.split())))  # a log repeats its words
         named = [
             vendor
             for vendor, row in words.items()
