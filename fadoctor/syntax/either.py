@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fadoctor.syntax.likely_lines import likely, likely_numbers
+from fadoctor.syntax.likely_lines import LONGEST, likely, likely_numbers
 from fadoctor.syntax.patterns import LONG, alternatives, compiled
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Either:
 
     def stands(self, text: str) -> bool:
         """Return whether one stands in a text."""
-        if len(text) <= LONG:
+        if not LONG < len(text) <= LONGEST:
             return self._whole.search(text) is not None
         lines = _lines(text)
         return any(

@@ -111,9 +111,15 @@ likely_lines = lru_cache(maxsize=KEPT)(LikelyLines)
 """The same lines are looked through once, whoever asks."""
 
 
+def _looked_through(texts: Iterable[str]) -> LikelyLines:
+    """Return the lines of a text; of a long one nothing is remembered, which would be a copy."""
+    lines = tuple(texts)
+    return likely_lines(lines) if sum(map(len, lines)) <= LONGEST else LikelyLines(lines)
+
+
 def likely(texts: Iterable[str], *patterns: re.Pattern[str]) -> Iterator[str]:
     """Yield in order the lines in which one of some patterns may match."""
-    lines = likely_lines(tuple(texts))
+    lines = _looked_through(texts)
     return (lines.texts[number] for number in lines.of(patterns))
 
 
@@ -124,7 +130,7 @@ def likely_of(lines: Sequence[Lined], *patterns: re.Pattern[str]) -> Iterator[Li
 
 def likely_numbers(texts: Iterable[str], *patterns: re.Pattern[str]) -> Sequence[int]:
     """Return which of some lines, from 0 on, one of some patterns may match in."""
-    return likely_lines(tuple(texts)).of(patterns)
+    return _looked_through(texts).of(patterns)
 
 
 def matches(pattern: re.Pattern[str], texts: Iterable[str]) -> Iterator[re.Match[str]]:

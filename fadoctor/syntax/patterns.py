@@ -23,7 +23,7 @@ LONG = 2_000
 BEHIND = 256
 """Characters before a part of a text that a match in it may look back at."""
 
-LONGEST, KEPT = 300_000, 3
+LONGEST, KEPT = 150_000, 2
 """Characters of such a text at most, and how many of them are remembered."""
 
 _ASCII, _IGNORECASE = int(re.ASCII), int(re.IGNORECASE)

@@ -44,7 +44,7 @@ OF_A_MODEL = "a line of the log, on a model of processor"
 OF_CODE = "a line of the log, on code"
 """What HIP looks for code for is another chip than the GPU where a variable says so."""
 
-READ_AGAIN = 4_096
+READ_AGAIN = 2_048
 """Lines whose GPUs are kept: three readers ask one after another."""
 
 MOST = 24
