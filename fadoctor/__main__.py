@@ -16,6 +16,9 @@ RARELY = 100_000
 _UNSAID = 120
 """What Python itself exits with where the last of the output cannot be written."""
 
+_RICHER_TYPING = "typing_extensions"
+"""msgspec asks it for what `typing` has since Python 3.11: its import is a tenth of a start."""
+
 _INTERRUPTED = 130
 """What shells return for Ctrl-C."""
 
@@ -25,6 +28,7 @@ def main() -> None:
     note_start()
     gc.set_threshold(RARELY)
     hear_every_interrupt()
+    _import_msgspec()
     try:
         from fadoctor.interfaces.cli.app import main as run_command_line  # noqa: PLC0415 -- first the above
 
@@ -36,6 +40,17 @@ def main() -> None:
         if isinstance(end.code, int):
             _leave(end.code)
         raise
+
+
+def _import_msgspec() -> None:
+    """Import msgspec as where nothing else brings `typing_extensions`, which it does without."""
+    if sys.version_info < (3, 11) or _RICHER_TYPING in sys.modules:
+        return
+    sys.modules[_RICHER_TYPING] = None  # type: ignore[assignment] # so says Python: import fails
+    try:
+        import msgspec  # noqa: F401, PLC0415 -- first the above
+    finally:
+        del sys.modules[_RICHER_TYPING]
 
 
 def _leave(code: int) -> NoReturn:

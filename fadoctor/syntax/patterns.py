@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 MOST = 16_384
 """Most patterns that are kept; Python's own cache keeps 512, and a report asks more of a log."""
 
+LONG = 2_000
+"""Characters from which on a text is looked through once for each word, whoever asks for it."""
+
+BEHIND = 256
+"""Characters before a part of a text that a match in it may look back at."""
+
+LONGEST, KEPT = 150_000, 2
+"""Characters of such a text at most, and how many of them are remembered."""
+
 _ASCII, _IGNORECASE = int(re.ASCII), int(re.IGNORECASE)
 _FOLDS = re.compile(r"\(\?[a-z]*i")
 
@@ -28,6 +37,30 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     It is compiled when a text holds the words that its matches need: most texts hold those of few.
     """
     return cast("re.Pattern[str]", LatePattern(pattern, int(flags) | _ASCII))
+
+
+class HeldWords(dict[str, bool]):
+    """Which words a text holds: each is looked for once."""
+
+    def __init__(self, text: str) -> None:
+        """Take a text."""
+        super().__init__()
+        self.text = text
+
+    def __missing__(self, word: str) -> bool:
+        """Look for a word."""
+        found = self[word] = word in self.text
+        return found
+
+
+@lru_cache(maxsize=KEPT)
+def _words(text: str) -> HeldWords:
+    return HeldWords(text)
+
+
+@lru_cache(maxsize=KEPT)
+def _small_words(text: str) -> HeldWords:
+    return HeldWords(text.lower())
 
 
 class LatePattern:
@@ -71,9 +104,26 @@ class LatePattern:
         self._musts = tuple(each[0] for each in found if len(each) == 1)
         return self._musts
 
-    def _may_match(self, text: str) -> bool:
-        """Return whether a text has the words that every match holds."""
+    def sought(self) -> tuple[bool, tuple[tuple[str, ...], ...]]:
+        """Return choices of words of each of which every match holds one.
+
+        Before them: whether they stand in a text in small letters.
+        """
         musts = self._look() if self._musts is None else self._musts
+        return self._folds, (*((word,) for word in musts), *self._choices)
+
+    def _may_match(self, text: str, *span: int) -> bool:
+        """Return whether a text, or a part of it, has the words that every match holds."""
+        musts = self._look() if self._musts is None else self._musts
+        if not musts and not self._choices:
+            return True
+        if span:
+            text = text[max(0, span[0] - BEHIND) : span[1] if len(span) > 1 else None]
+        elif LONG < len(text) <= LONGEST:
+            held = _small_words(text) if self._folds else _words(text)
+            return all(held[word] for word in musts) and all(
+                any(held[word] for word in choice) for choice in self._choices
+            )
         if self._folds:
             text = text.lower()
         for word in musts:
@@ -89,25 +139,25 @@ class LatePattern:
 
     def search(self, text: str, *span: int) -> re.Match[str] | None:
         """Return the first match."""
-        if (span and self._is_made) or self._may_match(text):
+        if (span and self._is_made) or self._may_match(text, *span):
             return self._made().search(text, *span)
         return None
 
     def match(self, text: str, *span: int) -> re.Match[str] | None:
         """Return a match at the start."""
-        if (span and self._is_made) or self._may_match(text):
+        if (span and self._is_made) or self._may_match(text, *span):
             return self._made().match(text, *span)
         return None
 
     def fullmatch(self, text: str, *span: int) -> re.Match[str] | None:
         """Return a match of the whole."""
-        if (span and self._is_made) or self._may_match(text):
+        if (span and self._is_made) or self._may_match(text, *span):
             return self._made().fullmatch(text, *span)
         return None
 
     def finditer(self, text: str, *span: int) -> Iterator[re.Match[str]]:
         """Return all matches, one by one."""
-        if (span and self._is_made) or self._may_match(text):
+        if (span and self._is_made) or self._may_match(text, *span):
             return self._made().finditer(text, *span)
         return iter(())
 

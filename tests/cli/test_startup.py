@@ -254,3 +254,16 @@ def test_what_cannot_be_said_in_the_end_is_no_success() -> None:
                     stdout=full)  # fmt: skip
     assert run.returncode != 0
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="typing lacks what msgspec asks for")
+def test_a_start_does_without_a_second_typing() -> None:
+    code = (
+        "import atexit\n"
+        "atexit.register(lambda: sys.stderr.write('\\n'.join(sys.modules)))\n"
+        "from fadoctor.__main__ import main\n"
+        "main()"
+    )
+    modules = loaded(code, "--version")
+    assert "msgspec" in modules
+    assert "typing_extensions" not in modules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fadoctor.syntax.likely_lines import likely_numbers
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -37,11 +38,15 @@ def attempts(lines: Sequence[PastedLine]) -> frozenset[int]:
 
 def _attempts(lines: Sequence[PastedLine]) -> Iterator[int]:
     is_open = False
-    for line in lines:
+    texts = tuple(line.text for line in lines)
+    opens, vain = (frozenset(likely_numbers(texts, each)) for each in (_OPENS, _IN_VAIN))
+    if not opens and not vain:
+        return
+    for number, line in enumerate(lines):
         is_item = _ITEM.match(line.text) is not None
-        if (is_item and is_open) or (is_item and _IN_VAIN.search(line.text)):
+        if (is_item and is_open) or (is_item and number in vain and _IN_VAIN.search(line.text)):
             yield line.number
-        elif _OPENS.search(line.text):
+        elif number in opens and _OPENS.search(line.text):
             is_open = _ENDS.search(line.text) is not None
             if _IN_VAIN.search(line.text):
                 yield line.number

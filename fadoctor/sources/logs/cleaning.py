@@ -34,6 +34,8 @@ _OF_LIST = compiled(
     r"(?P<list> {1,2}\(from -[rc] [^\n()]{1,200} \(line \d{1,6}\)\))"
     r"(?P<seen> {1,2}\(from versions: [^\n()]{1,4000}\))"
 )
+# The last of them is the only one that plain characters make up.
+_ESCAPES_PLAIN = compiled(r"\[(?:\d{1,3};){0,4}\d{1,3}m(?!\])")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&", "&nbsp;": " "}
 _ENTITY = compiled("|".join(_ENTITIES))
 
@@ -129,7 +131,7 @@ def _texts(piece: bytes) -> Iterator[str]:
     if not is_plain:
         text = _ESCAPES.sub("", text).translate(_PLAIN)
     elif "[" in text:
-        text = _ESCAPES.sub("", text)
+        text = _ESCAPES_PLAIN.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
     if "(from -" in text and "(from versions" in text:
@@ -138,7 +140,8 @@ def _texts(piece: bytes) -> Iterator[str]:
         yield from (part.replace('\\"', '"') for part in text.split("\\n"))
         return
     text = (text if is_plain else _UNICODE_BREAKS.sub(" ", text)).rstrip()
-    yield from _without_bars(text) if any(mark in text for mark in _BAR_MARKS) else (text,)
+    is_bare = (is_plain and " [" not in text) or not any(mark in text for mark in _BAR_MARKS)
+    yield from (text,) if is_bare else _without_bars(text)
 
 
 def _without_bars(text: str) -> Iterator[str]:

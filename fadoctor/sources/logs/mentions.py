@@ -14,8 +14,15 @@ from fadoctor.sources.logs.image_tags import PYTHON, tagged
 from fadoctor.sources.logs.moved import moved
 from fadoctor.sources.logs.named_files import file_claims, package_claim
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
+from fadoctor.sources.logs.package_forms import packages_in
 from fadoctor.sources.pasted.claims import Claim
-from fadoctor.sources.pasted.names import NAME, NUMBERED, VERSION, distribution_of, is_wished
+from fadoctor.sources.pasted.names import (
+    NAME,
+    NUMBERED,
+    VERSION,
+    distribution_of,
+    is_wished,
+)
 from fadoctor.sources.targets.gpu_name import gpus_by_key
 from fadoctor.syntax.patterns import compiled
 
@@ -58,42 +65,6 @@ _VERSION_BEHIND = compiled(
     r"[`'\"*:=\s]{0,60}v?\d"
 )
 """What stands where the version of a package does, from the first word of its name on."""
-
-IS = "是|为|は|:|变成了?|变为|becomes|became|is now"
-"""What stands between a name and the version that it has, in words."""
-
-STOPS = r"(?!\w|[.+]\w)"
-"""Where a version ends: at the end of a sentence too, but not before its own label."""
-
-_PACKAGE_FORMS = (
-    # flash-attn   2.6.1 | Transformers version: 4.41.2 | torch版本是2.1.2 | "torch" : "2.6.0",
-    # PyTorch version (torch.__version__): 2.5.1+cu121
-    # -torch 2.6.0 too, but not humming-kernels 0.1.19
-    (
-        rf"(?:^|(?<=[\s,(*`|\"\u0080-\uffff-])(?<![\w.]-))(?P<name>{NAME})(?:\+cuda)?"
-        rf"(?: ?(?:version(?: \([\w.]{{3,24}}\))?|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
-        rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
-        rf"|\s?(?:{IS})\s?|版|的?版本号?)"
-        rf"[*`]{{0,3}}v?{VERSION}{STOPS}"
-    ),
-    # torch==2.5.1 | torch.__version__  = 2.7.0+rocm6.3
-    (
-        rf"(?<![\w.<>~=!-])(?P<name>{NAME})(?:\.__version__)?\s{{0,4}}={{1,2}}\s{{0,4}}'?"
-        rf"{VERSION}{STOPS}"
-    ),
-    # my torch version is 1.11.0, my torch is 2.5, but not: check that the torch version is 2.4.0
-    (
-        r"(?:^\W{0,4}|[.,;] |(?<!if )(?<!sure )(?<!that )(?<!when )(?<!whether )"
-        r"\b(?:my|our|the|and) )"
-        rf"(?:current |installed )?(?P<name>{NAME})(?: version)? is v?{VERSION}{STOPS}"
-    ),
-    # torch2.4.1 | PyTorch-2.4.1, but no name of a file
-    (
-        rf"(?<![\w./\\+-])(?P<name>(?:{NAME})(?=\d)|pytorch(?=-\d))-?"
-        rf"(?P<version>\d{{1,2}}\.\d{{1,3}}\.\d{{1,3}})(?![\w./\\-])"
-    ),
-)
-_PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 
 # Successfully installed flash-attn-2.8.3 torch-2.6.0
 _INSTALLED = compiled(rf"(?<=\s)(?P<name>{NAME})-{VERSION}(?!\S)", re.IGNORECASE)
@@ -343,9 +314,8 @@ def _fixed_forms(line: PastedLine) -> Iterator[Claim]:
 def _plain(line: PastedLine) -> Iterator[Spoken]:
     lowered = line.text.lower()
     if any(word in lowered for word in _PACKAGE_WORDS):
-        for form in _PACKAGES:
-            for found in islice(form.finditer(line.text), MOST):
-                yield package_claim(found["name"], found["version"], line), found.span()
+        for found in packages_in(line.text, lowered):
+            yield package_claim(found["name"], found["version"], line), found.span()
     for found in islice(_CPU_BUILD.finditer(line.text), MOST) if "+cpu" in lowered else ():
         yield package_claim("torch", found["version"], line), found.span()
     for each in tagged(line.text):

@@ -9,10 +9,12 @@ import msgspec
 
 from fadoctor.model.rule import MESSAGE_LIMIT
 from fadoctor.sources.logs.cleaning import Line
+from fadoctor.syntax.likely_lines import likely_numbers, likely_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 CHANNELS = 64
@@ -75,9 +77,9 @@ def failures(lines: Iterable[Line]) -> list[Failure]:
     return sorted(found, key=lambda failure: failure.lines[0].number)
 
 
-def exceptions(lines: Iterable[Line]) -> Iterator[Raised]:
+def exceptions(lines: Sequence[Line]) -> Iterator[Raised]:
     """Yield the exceptions that name themselves at the beginning of a line."""
-    for line in lines:
+    for line in likely_of(lines, _EXCEPTION):
         found = _EXCEPTION.match(line.text)
         if found is not None:
             yield Raised(line.number, found["name"], line.text.strip())
@@ -87,18 +89,26 @@ def _cut(channel: str, lines: list[Line]) -> Iterator[Failure]:
     """Yield the failures of one process: each begins behind the end of the one before."""
     mine: list[Line] = []
     size, ended, chained = 0, False, False
-    for line in lines:
-        begins = ended and not chained and _TRACEBACK.match(line.text) is not None
+    heads, joins, raised = _matched(lines, _TRACEBACK, _CHAIN, _EXCEPTION)
+    for number, line in enumerate(lines):
+        begins = ended and not chained and number in heads
         is_far = bool(mine) and line.number - mine[-1].number > GAP
         if begins or is_far or size > MESSAGE_LIMIT:
             yield Failure(channel, tuple(mine))
             mine, size, ended = [], 0, False
         mine.append(line)
         size += len(line.text) + 1
-        if _CHAIN.match(line.text):
+        if number in joins:
             chained = True
-        elif line.text.strip() and not _TRACEBACK.match(line.text):
+        elif chained and line.text.strip() and number not in heads:
             chained = False
-        ended = ended or _EXCEPTION.match(line.text) is not None
+        ended = ended or number in raised
     if mine:
         yield Failure(channel, tuple(mine))
+
+
+def _matched(lines: Sequence[Line], *patterns: re.Pattern[str]) -> Iterator[set[int]]:
+    """Yield for each pattern the numbers of the lines, from 0 on, that begin as it says."""
+    texts = tuple(line.text for line in lines)
+    for each in patterns:
+        yield {number for number in likely_numbers(texts, each) if each.match(texts[number])}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import NAME, VERSION, distribution_of
+from fadoctor.syntax.likely_lines import likely_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -129,9 +130,10 @@ def typed_steps(lines: Sequence[PastedLine], mentioned: frozenset[str]) -> Itera
 
     Nothing where an installer refuses one, and nothing of what the text mentions otherwise.
     """
-    if any(_REFUSED.search(line.text) for line in lines):
+    if any(_REFUSED.search(line.text) for line in likely_of(lines, _REFUSED)):
         return
-    steps = [(line, found) for line in lines if (found := _STEP.fullmatch(line.text.rstrip()))]
+    typed = likely_of(lines, _STEP)
+    steps = [(line, found) for line in typed if (found := _STEP.fullmatch(line.text.rstrip()))]
     if len(steps) < _FEWEST:
         return
     pinned: dict[str, tuple[str, int]] = {}

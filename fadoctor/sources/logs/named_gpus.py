@@ -44,7 +44,7 @@ OF_A_MODEL = "a line of the log, on a model of processor"
 OF_CODE = "a line of the log, on code"
 """What HIP looks for code for is another chip than the GPU where a variable says so."""
 
-READ_AGAIN = 1_024
+READ_AGAIN = 2_048
 """Lines whose GPUs are kept: three readers ask one after another."""
 
 MOST = 24
@@ -76,6 +76,14 @@ _CARD_WORDS = (
     "ai-max",
     "aimax",
 )
+# The numbers of `BARE_GPU` and of `BARE_RADEON`: most lines that may name a GPU have none.
+_BARE_NUMBER = compiled(r"[1-5][06][5-8]0|[2-5]0[5-9]0")
+_BARE_RX = compiled(r"[5679][0-9][0567]0 ?[xXgGmMsS]")
+_FAMILY_WORDS = (
+    "vega", "radeon", "rx", "0xt", "0 xt", "0gre", "0 gre", "r5", "r7", "r9", "wx", "navi",
+    "polaris", "mi-", "bc250", "bc-250",
+)  # fmt: skip
+"""One of them is in every name of `AMD_FAMILY`, in small letters."""
 # on a T4 | my P40 | two L4 | 4xT4 | 四卡T4 | 在P40上 | auf der P40 | на P40
 _HAD = compiled(
     r"(?i)(?:\b(?:my|an?|our|two|four|dual|single|old|\d ?x) |\d ?[x\u00d7*] ?|[张块个台枚卡在用] ?"
@@ -106,6 +114,8 @@ def named_gpus(
     line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
 ) -> Iterator[Spoken]:
     """Yield the GPUs that a line names; a short name only where the line is about one."""
+    if not _may_speak(line.text):
+        return
     gpus = _named_gpus(line.text)
     if not gpus and (found := _GFX.search(line.text)):
         yield from ((claim, found.span()) for claim in _gfx(found["gfx"], line))
@@ -132,6 +142,17 @@ def named_gpus(
     if not is_known:
         yield from _of_family(line, models, tables)
         yield from _of_ggml(line)
+
+
+@lru_cache(maxsize=READ_AGAIN)
+def _may_speak(text: str) -> bool:
+    """Return whether a line may name a GPU in any way; of most lines it is asked three times."""
+    small = text.lower()
+    if any(word in small for word in _FAMILY_WORDS) and AMD_FAMILY.search(text):
+        return True
+    return bool(
+        _named_gpus(text) or _GFX.search(text) or RYZEN.search(text) or _OF_GGML.search(text)
+    )
 
 
 def _of_ggml(line: PastedLine) -> Iterator[Spoken]:
@@ -198,7 +219,7 @@ def _named_in(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         if len(name) >= SHORT or is_marked or _HAD.search(text[: found.start()]):
             series = "Quadro" if brand.startswith("Quadro") else "PRO" if name[0] in "WV" else ""
             yield found, (f"{series} {name}", name) if series else (name,)
-    for found in islice(BARE_GPU.finditer(text), MOST):
+    for found in islice(BARE_GPU.finditer(text), MOST) if _BARE_NUMBER.search(text) else ():
         if found["lead"] or found["kind"] or found["noun"]:
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
@@ -230,7 +251,7 @@ def _is_of_amd(found: re.Match[str]) -> bool:
 
 def _bare_radeons(text: str) -> Iterator[re.Match[str]]:
     """Yield cards without their series; 6800M is one only where the line is about GPUs."""
-    for found in islice(BARE_RADEON.finditer(text), MOST):
+    for found in islice(BARE_RADEON.finditer(text), MOST) if _BARE_RX.search(text) else ():
         if not found["small"] or _ABOUT_GPUS.search(text):
             yield found
 

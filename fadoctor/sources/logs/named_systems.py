@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fadoctor.sources.logs.named_gpus import MOST, TOOL
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import is_wished
+from fadoctor.syntax.likely_lines import likely_of
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def named_systems(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> I
         return
     told = [*_told(lines)]
     yield from told
-    if told or any(_CONTAINER.search(line.text) for line in lines):
+    if told or any(_CONTAINER.search(line.text) for line in likely_of(lines, _CONTAINER)):
         return
     glibc = {name: str(row["glibc"]) for row in tables["os-glibc"].rows for name in _words(row)}
-    for line in lines:
+    for line in likely_of(lines, _SYSTEM):
         for found in islice(_SYSTEM.finditer(line.text), MOST):
             value = glibc.get(_key(found), "")
             if value and _is_there(line.text, *found.span()):
@@ -73,7 +74,7 @@ def named_systems(lines: Sequence[PastedLine], tables: Mapping[str, Table]) -> I
 
 
 def _told(lines: Sequence[PastedLine]) -> Iterator[Claim]:
-    for line in lines:
+    for line in likely_of(lines, _GLIBC):
         for found in islice(_GLIBC.finditer(line.text), MOST):
             if _is_there(line.text, *found.span()):
                 yield Claim(FACT, found["found"], line.number, TOOL)

@@ -31,7 +31,7 @@ TOOL = "a line with a name and its value"
 _MARKERS = compiled(r"[\s>*•·●\u2502\u2503|]{0,12}(?:[-+] {1,4}|\d{1,2}[.)] |#{1,6} )?[*_`\"]{0,3}")
 # PyTorch version: 2.4.0 | **Torch** = 2.4 | torch -> 2.4 | torch version .... 2.4.0
 _PAIR = compiled(
-    r"(?P<key>[A-Za-z\u0080-\uffff][\w\u0080-\uffff ,./()?\[\]`*'-]{0,60}?)[`*_ ]{0,8}"
+    r"(?P<key>[^\x00-@\[-`{-\x7f][^\x00-\x1f!-&+:-><@\\^{-\x7f]{0,60}?)[`*_ ]{0,8}"
     r"(?::|=|->|\u2192|\.{3,60}|\u662f|\u4e3a)[`*_ ]{0,60}(?P<value>[^\s:=][^\n]{0,200})"
 )
 _HEADING = compiled(r"(?:#{1,6} {1,4}|\*\*|__)(?P<key>[^#*\n]{2,60}?)(?:\*\*|__)?:?\s{0,4}#{0,6}")
@@ -90,6 +90,11 @@ _PLATFORMS = frozenset({
     "os version", "운영체제", "オペレーティングシステム",
 })  # fmt: skip
 _PYTHONS = frozenset({"python", "python3", "python interpreter", "py", "python_version"})
+_KEYS = (
+    _PYTHONS | _DRIVERS | _TORCH_CUDA | _COUNTS | _AVAILABLE | _PLATFORMS | _CAPABILITIES | _GPUS
+)
+_NUMBERED = (_NUMBERED_GPU, _NUMBERED_CAPABILITY)
+"""What names the interpreter, the driver, the system or a GPU: whole, and with numbers."""
 
 _MISSING = frozenset({
     "not installed", "not installed (na)", "not found", "module not found", "not available",
@@ -191,12 +196,20 @@ def said(name: str, text: str, line: int) -> Iterator[Claim]:
     if distribution and value.lower() in _MISSING:
         yield Claim(f"package:{distribution}", None, line, TOOL)
         return
-    if not value or value in NOT_SAID or WISH.search(value):
+    if not value or value in NOT_SAID or not (distribution or _is_of_machine(key)):
+        return
+    if WISH.search(value):
         return
     if distribution:
         yield from _package(distribution, value, line)
     else:
         yield from _of_machine(key if "." in key else key.replace("_", " "), value, line)
+
+
+def _is_of_machine(key: str) -> bool:
+    """Return whether a key may name the interpreter, the driver, the system or a GPU."""
+    named = key if "." in key else key.replace("_", " ")
+    return named in _KEYS or any(each.fullmatch(named) for each in _NUMBERED)
 
 
 def _of_machine(key: str, value: str, line: int) -> Iterator[Claim]:

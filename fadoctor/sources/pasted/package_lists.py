@@ -18,6 +18,7 @@ from fadoctor.sources.pasted.names import distribution_of
 from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
 from fadoctor.sources.pasted.requirement_lines import requirement_lines
 from fadoctor.sources.probes.metadata import normalise_name
+from fadoctor.syntax.likely_lines import likely_numbers
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -100,6 +101,10 @@ _CUT = compiled(
 )
 
 
+_RARE = (_UV, _FROZEN, _AT, _FOLDED, _NAME, _GREPPED, _SHOWN)
+"""What is asked of few lines: each holds words."""
+
+
 def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     """Yield every package that is listed, and whether a list names all there are."""
     lines = tuple(lines)
@@ -107,14 +112,15 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     yield from claims
     yield from _without_head(lines, {claim.line for claim in claims})
     shown = ""
-    for line in lines:
+    rare = frozenset(likely_numbers((line.text for line in lines), *_RARE))
+    for number, line in enumerate(lines):
         text = line.text.strip()
-        if used := _UV.fullmatch(text):
+        if number not in rare:
+            yield from _tree_or_unmet(line)
+        elif used := _UV.fullmatch(text):
             yield Claim("python.version", used["version"], line.number, TOOL)
-        elif tree := _TREE.fullmatch(line.text.rstrip()):
-            yield Claim(f"package:{tree['name']}", tree["version"], line.number, "pipdeptree")
-        elif unmet := tuple(_there(text, line.number)):
-            yield from unmet
+        elif told := tuple(_tree_or_unmet(line)):
+            yield from told
         elif found := _FROZEN.fullmatch(text) or _AT.fullmatch(text):
             version = found["version"].replace("%2B", "+")
             yield Claim(f"package:{found['name']}", version, line.number, "pip freeze")
@@ -127,6 +133,20 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
         elif shown and (version_line := _SHOWN.fullmatch(text)):
             yield Claim(f"package:{shown}", version_line["version"], line.number, "pip show")
             shown = ""
+
+
+def _tree_or_unmet(line: PastedLine) -> Iterator[Claim]:
+    """Yield what a branch of a tree says, or an installer of what does not fit."""
+    if tree := _TREE.fullmatch(line.text.rstrip()):
+        yield Claim(f"package:{tree['name']}", tree["version"], line.number, "pipdeptree")
+    else:
+        yield from _there(line.text.strip(), line.number)
+
+
+def is_head(text: str) -> bool:
+    """Return whether a line heads a list, or is a rule below its head."""
+    plain = text.strip()
+    return any(each.fullmatch(plain) for each in (_RULE, _HEADER, _CONDA_COLUMNS))
 
 
 def _of_wheel(name: str, text: str, line: int) -> Iterator[Claim]:

@@ -6,6 +6,7 @@ their own. All are read here, into one kind of row.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.sources.pasted.claims import OF_CONDA
@@ -16,6 +17,9 @@ from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+READ_AGAIN = 2_048
+"""Lines whose requirements are kept: three readers ask one after another."""
 
 TOOL = "a line about an unmet requirement"
 
@@ -79,11 +83,16 @@ _OF_METADATA = compiled(
 )
 
 
-def requirement_lines(text: str) -> Iterator[ToldRequirement]:
-    """Yield the requirements that a line tells of, those too that may be met."""
+@lru_cache(maxsize=READ_AGAIN)
+def requirement_lines(text: str) -> tuple[ToldRequirement, ...]:
+    """Return the requirements that a line tells of, those too that may be met."""
+    return tuple(_requirements(text))
+
+
+def _requirements(text: str) -> Iterator[ToldRequirement]:
     formed = tuple(_in_a_form(text))
     yield from formed
-    if len(text) <= LINE_LIMIT and _COMPARED.search(text):
+    if len(text) <= LINE_LIMIT and _RANGED.search(text) and _COMPARED.search(text):
         known = {(each.asker, each.needs) for each in formed}
         told = told_by_people(text)
         yield from (each for each in told if (each.asker, each.needs) not in known)
@@ -98,6 +107,8 @@ def _in_a_form(text: str) -> Iterator[ToldRequirement]:
                 yield from _row(found.groupdict(""))
 
 
+# What a comparison ends with: most lines have none, and its own pattern tries every letter.
+_RANGED = compiled(r"[<>~=!](?:(?<=[<>])|=) ?\d")
 _COMPARED = compiled(r"[A-Za-z][`'\"]? ?\(?(?:[<>~=!]=|[<>]) ?\d")
 _OF_INSTALLERS_WORDS = ("requires ", "has requirement ", "depends on ")
 _OTHERS = (

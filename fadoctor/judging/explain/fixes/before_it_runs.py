@@ -17,6 +17,7 @@ from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.fix import Step, StepKind
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.syntax.likely_lines import stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _is_missing(scope: Scope, texts: Sequence[str]) -> bool:
     torch = scope.environment.fact("torch.version")
     if isinstance(torch, Known):
         return False
-    return isinstance(torch, Absent) or any(map(_MISSING.search, texts))
+    return isinstance(torch, Absent) or stands(_MISSING, texts)
 
 
 def _torch(scope: Scope) -> str:

@@ -13,6 +13,8 @@ import msgspec
 from fadoctor.judging.engine.fixes import command
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind
+from fadoctor.syntax.either import Either
+from fadoctor.syntax.likely_lines import stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ TABLE = "torch-companions"
 _TORCH = re.compile(r"torch==(?P<version>\d[\w.]{0,20})(?P<label>\+[a-z0-9.]{2,10})?", re.ASCII)
 # Programs for pictures and sound import them, and hosted notebooks have them,
 # whether a text says so or not.
-_USED = compiled(
+_USED = Either(
     r"torch(?:vision|audio)|comfy|diffusion|web ?ui|invoke-?ai|swarmui|fooocus|forge"
     r"|embedded python|\bcolab|\bkaggle|\bunsloth|\btimm\b|open_?clip|llava|qwen[\w.]{0,4}-?vl"
     r"|ultralytics|\byolov?\d|detectron|\bmm(?:cv|det)|mineru|whisper|sovits|cosyvoice|\brvc"
@@ -45,12 +47,12 @@ def are_absent(lines: Sequence[str]) -> bool:
     """Return whether a log lists packages with torch among them, and none of its companions."""
     listed = [line for line in lines if _LISTED.fullmatch(line)]
     is_whole = len(listed) >= _WHOLE and any(map(_IS_TORCH.match, listed))
-    return is_whole and not any(map(_NAME_OF_ONE.search, lines))
+    return is_whole and not stands(_NAME_OF_ONE, lines)
 
 
 def are_used(lines: Sequence[str]) -> bool:
     """Return whether a log names torchvision or torchaudio, or a program that imports them."""
-    return _USED.search("\n".join(lines).casefold()) is not None
+    return _USED.stands("\n".join(lines).casefold())
 
 
 def with_companions(fix: Fix, matrix: Matrix, *, used: bool, labelled: bool = False) -> Fix:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.sources.logs.ends import ends_of
+from fadoctor.syntax.likely_lines import likely
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ _LABEL = compiled(
 
 def label_in(lines: Sequence[str]) -> Fact:
     """Return the one label of a GPU build that a log names; Unknown where it names several."""
-    found = {label for line in ends_of(lines, ENDS) for label in _LABEL.findall(line)}
+    found = {
+        label for line in likely(ends_of(lines, ENDS), _LABEL) for label in _LABEL.findall(line)
+    }
     if not found:
         return Absent("the log names no build of torch")
     if len(found) > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.explain.fixes.companions import PYTORCH_INDEXES
 from fadoctor.model.fix import Step, StepKind
 from fadoctor.model.packages import BESIDE_TORCH, PACKAGES, TORCH, XFORMERS
+from fadoctor.syntax.likely_lines import matches, stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ def of_another_python(lines: Sequence[str], own: str, platform: str) -> list[Ste
         return []
     which = "these files are" if len(files) > 1 else "this file is"
     says = f"The name says {tag}: {which} for Python {dotted(tag)} alone."
-    if len(files) == 1 and own and any(map(_BUNDLED.search, lines)):
+    if len(files) == 1 and own and stands(_BUNDLED, lines):
         return _same_file(says, files[0], tag, own)
-    is_listed = len(files) > 1 or any(map(_OF_LIST.search, lines))
+    is_listed = len(files) > 1 or stands(_OF_LIST, lines)
     wanted = "-r requirements.txt" if is_listed else _address(lines, files[0])
     return [Step(StepKind.ADVICE, says), *_in_new_environment(tag, wanted, platform)]
 
@@ -103,5 +104,5 @@ def _from_its_index(files: Sequence[str]) -> list[Step]:
 def _address(lines: Sequence[str], file: str) -> str:
     """Return where a text says that a file is, or its name."""
     ends = (f"/{file}", f"/{file.replace('+', '%2B')}")
-    found = (each[0] for line in lines for each in _ADDRESS.finditer(line))
+    found = (each[0] for each in matches(_ADDRESS, lines))
     return next((address for address in found if address.endswith(ends)), file)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Known
+from fadoctor.syntax.likely_lines import likely, matches, stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ _OF_UV = compiled(
 _RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
 _SLASHES = "\\/"
-_PACKAGES = "site-packages"
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
@@ -110,14 +110,14 @@ _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
 
 def own_pip(lines: Sequence[str]) -> str:
     """Return how pip of a program is started that pipx installed, "" where a log shows none."""
-    programs = {own["program"] for line in lines for own in _PIPX.finditer(line)}
+    programs = {own["program"] for own in matches(_PIPX, lines)}
     return f"pipx runpip {programs.pop()}" if len(programs) == 1 else ""
 
 
 def typed_pip(lines: Sequence[str]) -> str:
     """Return how a log's commands start pip, "" where they start it as `pip` or in several ways."""
     found = {each["how"] for each in _typed(lines)}
-    if not found and any(map(_LISTED_BY_UV.search, lines)):
+    if not found and stands(_LISTED_BY_UV, lines):
         return "uv pip"
     return "" if len(found) != 1 or found == {"pip"} else found.pop()
 
@@ -150,14 +150,14 @@ def uv_python(lines: Sequence[str], system: object) -> str:
 
 def _folder_of_uv(lines: Sequence[str]) -> str:
     """Return the one environment that uv used, "" where it is not shown or cannot be written."""
-    found = {each["folder"] for line in lines for each in _OF_UV.finditer(line)}
+    found = {each["folder"] for each in matches(_OF_UV, lines)}
     folder = found.pop() if len(found) == 1 else ""
     return folder if _FOLDER.fullmatch(folder) else ""
 
 
 def is_of_uv(lines: Iterable[str]) -> bool:
     """Return whether a log or its commands show uv, whatever environment it used."""
-    return any(map(_RUNS_UV.search, lines))
+    return stands(_RUNS_UV, lines)
 
 
 def is_of_system(lines: Sequence[str]) -> bool:
@@ -167,15 +167,15 @@ def is_of_system(lines: Sequence[str]) -> bool:
 
 
 def _typed(lines: Sequence[str]) -> Iterator[re.Match[str]]:
-    found = (each for line in lines for each in _TYPED.finditer(line))
+    found = (each for each in matches(_TYPED, lines))
     return (each for each in found if not _OF_PIP_ITSELF.search(each["rest"]))
 
 
 def own_python(lines: Sequence[str]) -> str:
     """Return how the Python of a log is started, "" where it shows none, several or conda's."""
-    if any(map(_OF_A_TOOL.search, lines)):
+    if stands(_OF_A_TOOL, lines):
         return ""
-    whole = {_written(own["root"]).casefold() for line in lines for own in _LIBRARY.finditer(line)}
+    whole = {_written(own["root"]).casefold() for own in matches(_LIBRARY, lines)}
     shown = (*_pythons(lines, whole), _python_of_unix(lines))
     found = {path.casefold(): path for path in shown if path}
     if len(found) != 1:
@@ -192,12 +192,11 @@ def own_conda(lines: Sequence[str]) -> str:
     if name := _conda_of_unix(lines):
         return name
     found: dict[str, str] = {}
-    for line in lines:
-        for site in _SITE.finditer(line):
-            root = _written(site["root"])
-            if not _CONDA.search(root) or _INSTALLER.search(root):
-                return ""
-            found[root.casefold()] = root
+    for site in matches(_SITE, lines):
+        root = _written(site["root"])
+        if not _CONDA.search(root) or _INSTALLER.search(root):
+            return ""
+        found[root.casefold()] = root
     root = found.popitem()[1] if len(found) == 1 else ""
     above, _, name = root.rpartition("\\")
     if above.casefold().endswith("\\envs"):
@@ -219,7 +218,7 @@ def own_folder(lines: Sequence[str]) -> str:
             "each with -m pip."
         )
     root = unix.pop()
-    if any(map(_ACTIVE.match, lines)) or not root.endswith(f"/{_OWN_OF_UV}"):
+    if _is_active(lines) or not root.endswith(f"/{_OWN_OF_UV}"):
         return ""
     return (
         f"Use the Python in {root}: {root}/bin/python -m pip, or with uv, uv pip install "
@@ -228,14 +227,12 @@ def own_folder(lines: Sequence[str]) -> str:
 
 
 def _roots_of_windows(lines: Sequence[str]) -> set[str]:
-    listed = (line for line in lines if _PACKAGES in line)
-    return {_written(site["root"]) for line in listed for site in _SITE.finditer(line)}
+    return {_written(site["root"]) for site in matches(_SITE, lines)}
 
 
 def _roots_of_unix(lines: Sequence[str]) -> set[str]:
     """Return the folders of environments that paths name, without those of systems and tools."""
-    listed = (line for line in lines if _PACKAGES in line)
-    roots = {each["root"] for line in listed for each in _UNIX_ROOT.finditer(line)}
+    roots = {each["root"] for each in matches(_UNIX_ROOT, lines)}
     return {root for root in roots if not _OF_OTHERS.search(root)}
 
 
@@ -244,7 +241,9 @@ def _conda_of_unix(lines: Sequence[str]) -> str:
     roots = _roots_of_unix(lines)
     own = _UNIX_CONDA_ENV.search(roots.pop()) if len(roots) == 1 else None
     if own is None or any(
-        prompt["name"] == own["name"] for prompt in map(_PROMPT.match, lines) if prompt
+        prompt["name"] == own["name"]
+        for prompt in map(_PROMPT.match, likely(lines, _PROMPT))
+        if prompt
     ):
         return ""
     return f"{'micromamba' if 'micromamba' in own['above'] else 'conda'} activate {own['name']}"
@@ -257,7 +256,7 @@ def _python_of_unix(lines: Sequence[str]) -> str:
     """
     roots = _roots_of_unix(lines)
     root = roots.pop() if len(roots) == 1 else ""
-    if not root or root.endswith(f"/{_OWN_OF_UV}") or any(map(_ACTIVE.match, lines)):
+    if not root or root.endswith(f"/{_OWN_OF_UV}") or _is_active(lines):
         return ""
     if _UNIX_CONDA_ENV.search(root) or _UNIX_CONDA.search(root):
         return ""
@@ -265,8 +264,8 @@ def _python_of_unix(lines: Sequence[str]) -> str:
 
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
-    is_active = any(map(_ACTIVE.match, lines))
-    for line in lines:
+    is_active = _is_active(lines)
+    for line in likely(lines, _TOLD, _ENVIRONMENT, _TOLD_OF_SCRIPT, _SITE, _UNIX):
         for said in _TOLD.finditer(line):
             if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
                 yield _written(said["python"])
@@ -298,6 +297,11 @@ def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:
         yield rf"{root}\Scripts\python.exe"
     elif _BUNDLED.search(name):
         yield rf"{root}\python.exe"
+
+
+def _is_active(lines: Sequence[str]) -> bool:
+    """Return whether a log shows a prompt with the name of an environment."""
+    return any(map(_ACTIVE.match, likely(lines, _ACTIVE)))
 
 
 def _written(path: str) -> str:

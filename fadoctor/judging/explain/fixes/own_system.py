@@ -9,6 +9,7 @@ import msgspec
 from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import StepKind
+from fadoctor.syntax.likely_lines import stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def for_linux(fixes: Iterable[Fix], said: Environment, lines: Sequence[str]) -> 
         return offered
     system = said.fact("host.os")
     is_linux = isinstance(system, Known) and system.value == "linux"
-    if not is_linux or any(map(_WSL.search, lines)):
+    if not is_linux or stands(_WSL, lines):
         return offered
-    is_shown = system.source != ASSUMED_PLATFORM or any(map(OF_LINUX.search, lines))
+    is_shown = system.source != ASSUMED_PLATFORM or stands(OF_LINUX, lines)
     return tuple(map(_without, offered)) if is_shown else offered
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fix import Step, StepKind
+from fadoctor.syntax.likely_lines import stands
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.windows_command import cmd_set
 
@@ -29,13 +30,13 @@ _IS_POWERSHELL = "$env:"
 
 def is_cmd(lines: Sequence[str]) -> bool:
     """Return whether a log shows cmd's prompt or a batch file, and nothing of PowerShell."""
-    shown = any(_CMD.search(line) or _LAUNCHER.search(line) for line in lines)
-    return shown and not any(map(_POWERSHELL.search, lines))
+    shown = stands(_CMD, lines) or stands(_LAUNCHER, lines)
+    return shown and not stands(_POWERSHELL, lines)
 
 
 def is_powershell(lines: Sequence[str]) -> bool:
     """Return whether a log shows PowerShell's prompt or one of its variables."""
-    return any(map(_POWERSHELL.search, lines))
+    return stands(_POWERSHELL, lines)
 
 
 def for_either(fix: Fix) -> Fix:

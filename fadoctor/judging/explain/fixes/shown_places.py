@@ -9,6 +9,8 @@ from fadoctor.judging.explain.fixes.situations import LINE, LINES
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.sources.logs.ends import ends_of
+from fadoctor.syntax.either import Either
+from fadoctor.syntax.likely_lines import likely, likely_numbers
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ _IMAGE = compiled(
 )
 
 # uname -m: aarch64 | on a GH200 | DGX Spark | vllm 0.3.2 on arm
-_ARM = compiled(
+_ARM = Either(
     r"(?i)\baarch64\b(?![\w.-]{0,40}\.whl)|(?<!\w)g[bh]\d{2,3}\b|\bdgx spark\b|\bjetson\b"
     r"|\b(?:on|under) (?:an? )?arm(?:64)?\b(?!-)"
 )
@@ -69,12 +71,12 @@ def names_arm(lines: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _names_arm(lines: tuple[str, ...]) -> bool:
-    return any(map(_ARM.search, lines))  # each fix that is a wheel asks it of the same log
+    return _ARM.stands_in(lines)
 
 
 def shown_abi(lines: Sequence[str]) -> bool | None:
     """Return whether torch has the new C++ ABI, as a symbol shows that it lacks; None without."""
-    symbols = {symbol for line in lines for symbol in _LACKED.findall(line)}
+    symbols = {symbol for line in likely(lines, _LACKED) for symbol in _LACKED.findall(line)}
     asks_new = any(_NEW_STRING in symbol for symbol in symbols)
     asks_old = any(map(_OLD_STRING.search, symbols))
     return asks_old if asks_new != asks_old else None
@@ -108,7 +110,7 @@ def _toolkit(lines: Sequence[str], cuda: str) -> str:
     """Return the folder of the one toolkit of torch's CUDA; without a torch, of the only one."""
     shown: dict[str, str] = {}
     gone: set[str] = set()
-    for line in lines:
+    for line in likely(lines, _VERSIONED, _LIST_OF_USR_LOCAL, _NVCC):
         if not (found := dict(_toolkits(line))):
             continue
         if _GONE.search(line):
@@ -139,14 +141,16 @@ def _toolkits(line: str) -> Iterable[tuple[str, str]]:
 
 
 def _libcudas(lines: Sequence[str]) -> Iterable[str]:
-    for line in lines:
+    for line in likely(lines, _LIBCUDA):
         for found in _LIBCUDA.finditer(line):
             if not _OTHER_LIBCUDA.search(found["file"]):
                 yield found["file"]
 
 
 def _pythons(lines: Sequence[str]) -> Iterable[str]:
-    for before, line in zip(("", *lines), lines, strict=False):
+    asked = {number + 1 for number in likely_numbers(lines, _WHICH)}
+    for number in sorted(asked.union(likely_numbers(lines, _EXECUTABLE)) - {len(lines)}):
+        before, line = lines[number - 1] if number else "", lines[number]
         told = _EXECUTABLE.search(line) or (_WHICH.search(before) and _POSIX_PYTHON.search(line))
         if told:
             path = told["python"]
@@ -154,6 +158,6 @@ def _pythons(lines: Sequence[str]) -> Iterable[str]:
 
 
 def _images(lines: Sequence[str]) -> Iterable[str]:
-    for line in lines:
+    for line in likely(lines, _IMAGE):
         for found in _IMAGE.finditer(line):
             yield f"{found['torch'] or found['cuda']}-devel{found['system'] or ''}"

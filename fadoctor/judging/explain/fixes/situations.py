@@ -25,6 +25,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.ends import ends_of
+from fadoctor.syntax.either import either
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -360,9 +361,9 @@ def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> boo
     if not any(word in folded for word in cell_words(row.get("anchors"))):
         return False
     unless = row.get("unless")
-    if isinstance(unless, str) and re.search(unless, whole, re.ASCII):
+    if isinstance(unless, str) and either(unless).stands(whole):
         return False
-    return re.search(str(row["shows"]), failing, re.ASCII | re.MULTILINE) is not None
+    return either(str(row["shows"]), re.MULTILINE).stands(failing)
 
 
 def _situation(row: Row, text: str, parts: Sequence[Row]) -> Situation:

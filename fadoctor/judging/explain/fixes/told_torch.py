@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fadoctor.syntax.likely_lines import matches
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -31,21 +32,19 @@ _CUDA = compiled(r"(?i)\bcu(?P<label>1[1-3])\d(?!\d)|\bcuda[ :=v-]{0,3}(?P<major
 
 def told_torch(lines: Iterable[str]) -> str:
     """Return the one minor release of torch that lines name, "" for none and for several."""
-    found = {each["minor"] for line in lines for each in _TORCH.finditer(line)}
+    found = {each["minor"] for each in matches(_TORCH, lines)}
     return found.pop() if len(found) == 1 else ""
 
 
 def told_major(lines: Iterable[str]) -> str:
     """Return the major release of CUDA that lines name most often, "" where two are as frequent."""
-    found = Counter(
-        each["label"] or each["major"] for line in lines for each in _CUDA.finditer(line)
-    ).most_common(2)
+    found = Counter(each["label"] or each["major"] for each in matches(_CUDA, lines)).most_common(2)
     is_clear = len(found) == 1 or (len(found) > 1 and found[0][1] > found[1][1])
     return found[0][0] if is_clear else ""
 
 
 def told_first(cudas: Sequence[str], lines: Iterable[str]) -> list[str]:
     """Return releases of CUDA with those of the one major first that lines name."""
-    found = {each["label"] or each["major"] for line in lines for each in _CUDA.finditer(line)}
+    found = {each["label"] or each["major"] for each in matches(_CUDA, lines)}
     told = found.pop() if len(found) == 1 else ""
     return sorted(cudas, key=lambda each: each.partition(".")[0] != told)

@@ -26,7 +26,8 @@ from fadoctor.sources.logs.named_gpus import (
     named_gpus,
     without_gone,
 )
-from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.likely_lines import likely_numbers, likely_of
+from fadoctor.syntax.patterns import HeldWords, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -86,14 +87,14 @@ class Vendor:
         """
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
-        read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
-        text = "\n".join(without_gone(_CHOICE.sub("", line.text)) for line in read)
-        once = " ".join(set(text.split()))  # a log repeats its words
+        read = _undenied(ends_of(lines, ENDS))
+        text = "\n".join(without_gone(line) for line in _without_choices(read))
+        once = HeldWords(" ".join(set(text.split())))  # a log repeats its words
         named = [
             vendor
             for vendor, row in words.items()
             if any(
-                name.partition(" ")[0].rstrip("*") in once and _stands(name, text)
+                once[name.partition(" ")[0].rstrip("*")] and _stands(name, text)
                 for name in _names(vendor, row, tables)
             )
         ]
@@ -162,6 +163,20 @@ class Vendor:
             return ()
         title, text = self._said
         return (Fix("of-this-vendor", title, Safety.SAFE, (Step(StepKind.ADVICE, text),)),)
+
+
+def _undenied(lines: Sequence[Line]) -> list[Line]:
+    """Return lines without those that say of a platform whether it is there."""
+    denied = {line.number for line in likely_of(lines, _DENIED) if _DENIED.search(line.text)}
+    return [line for line in lines if line.number not in denied or not _DENIED.search(line.text)]
+
+
+def _without_choices(lines: Sequence[Line]) -> list[str]:
+    """Return the texts of lines without choices between the hardware of several vendors."""
+    texts = [line.text for line in lines]
+    for number in likely_numbers(texts, _CHOICE):
+        texts[number] = _CHOICE.sub("", texts[number])
+    return texts
 
 
 def _of_package(vendor: str, text: str, tables: Mapping[str, Table]) -> Mapping[str, object] | None:

@@ -35,6 +35,7 @@ from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Known, fact_text, fact_words
 from fadoctor.model.fix import Fix, Step, StepKind
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, XFORMERS
+from fadoctor.syntax.likely_lines import stands
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class WheelFiles:
         made: list[Step] = []
         if distribution == SAGE:
             made = self._of_sage()
-        elif distribution == _FLASH and any(map(ABOUT_FLASH.search, self._lines)):
+        elif distribution == _FLASH and stands(ABOUT_FLASH, self._lines):
             made = self._of_flash()
         elif wheel == NAMED_FILE:
             made = of_another_python(self._lines, self._python, self._platform)
@@ -385,7 +386,7 @@ class WheelFiles:
         """Whether the text itself shows Linux."""
         platform = self._environment.fact("host.platform")
         is_said = isinstance(platform, Known) and platform.source != ASSUMED_PLATFORM
-        return self._platform != _WINDOWS and (is_said or any(map(OF_LINUX.search, self._lines)))
+        return self._platform != _WINDOWS and (is_said or stands(OF_LINUX, self._lines))
 
 
 def _install(pip: str, url: str) -> Step:

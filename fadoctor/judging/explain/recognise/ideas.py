@@ -84,6 +84,15 @@ class Ideas:
             for each in self._alternatives(name, text)
         )
 
+    def at_hand(self, idea: str, text: str) -> tuple[re.Pattern[str], ...]:
+        """Return patterns of `idea`, of which one stands where the idea stands in a part of a text.
+
+        They are those of its alternatives whose words the text has: for most texts none.
+        """
+        return tuple(
+            _small(each) for name in _names(idea) for each in self._alternatives(name, text)
+        )
+
     def _worth_it(self, idea: str, most: int) -> re.Pattern[str] | None:
         """Return the whole pattern of an idea where it is made, or was asked for often."""
         if idea not in self._small:

@@ -28,7 +28,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import COMPLAINT, kept_with, with_fixes
 from fadoctor.sources.logs.ends import ends_of
-from fadoctor.syntax.patterns import compiled
+from fadoctor.syntax.either import either
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -146,8 +146,8 @@ class Refiner:
         facts = self._around.environment
         if any(isinstance(facts.fact(path), Known) for path in refined.untold):
             return False
-        return all(compiled(each).search(self._text) for each in refined.near) and not any(
-            compiled(each).search(self._text) for each in refined.absent
+        return all(either(each).stands(self._text) for each in refined.near) and not any(
+            either(each).stands(self._text) for each in refined.absent
         )
 
     def _holds(self, rule: Rule, refined: Refinement) -> bool:

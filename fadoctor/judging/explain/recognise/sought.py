@@ -16,6 +16,7 @@ from fadoctor.model.environment import ASSUMED_PLATFORM
 from fadoctor.model.fact import Absent, Fact, Known, fact_text
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
 from fadoctor.sources.logs.ends import ends_of
+from fadoctor.syntax.likely_lines import likely
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _fact(text: str) -> Fact:
 def _requirements(lines: Iterable[str]) -> Iterator[Sought]:
     """Yield what installers seek in vain: first what comes with a list, then what is told alone."""
     alone = []
-    for line in lines:
+    for line in likely(lines, _PIP, _LOCKED, _LAST):
         for found in _PIP.finditer(line):
             seen = found["seen"]
             asked = Sought(

@@ -15,6 +15,7 @@ from fadoctor.knowledge.matrix.lazy_tables import rows_once
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.rule import kept_with
 from fadoctor.sources.logs.messages import Failure
+from fadoctor.syntax.either import Either
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ _IN_CODE = compiled(r"(?:[!=]=|\b(?:case|return|throw|define|except)\b)[^\n]{0,4
 _NO_ANSWER = compiled(r"(?i)undefined|undeclared|not declared|identifier|no member|no attribute")
 _SHORTEST = 9
 # A line that may hold a code: others are not looked at.
-_MAYBE = compiled(
+_MAYBE = Either(
     r"(?:cuda|hip)Error[A-Z]|CUDA_ERROR_[A-Z]|_STATUS_[A-Z]|CUFFT_[A-Z]|nccl[A-Z]|(?i:gpuassert)"
     r"|(?i:cuda|\bhip)[^\n]{0,80}(?i:err|fail)"
     r"|(?i:err|fail)[^\n]{0,40}\b(?:cu(?:da)?|hip)[A-Z]"
@@ -204,11 +205,14 @@ def code_matches(
     small = failure.text.lower()
     if not any(mark in small for mark in MARKS):
         return
+    texts = [line.text for line in failure.lines]
+    spoken = {number: texts[number] for number in _MAYBE.numbers(texts)}
+    worded = {number: StatusCodes.of(knowledge).worded(text) for number, text in spoken.items()}
+    if worded == spoken:
+        return
     lines, spans, at = [], [], 0
-    for line in failure.lines:
-        text = line.text
-        if _MAYBE.search(text):
-            text = StatusCodes.of(knowledge).worded(text)
+    for number, line in enumerate(failure.lines):
+        text = worded.get(number, line.text)
         if text != line.text:
             spans.append((at, at + len(text)))
         lines.append(msgspec.structs.replace(line, text=text))

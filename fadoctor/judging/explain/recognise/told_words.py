@@ -28,6 +28,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.finding import Severity
 from fadoctor.model.rule import kept_with, rules_by_id
 from fadoctor.sources.logs.messages import exceptions
+from fadoctor.sources.pasted.package_lists import is_head
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
@@ -188,7 +189,7 @@ def told_cause(
     Beside notes only a failure counts that a program and a GPU out of its reach explain, and beside
     findings of low confidence only two situations that a person sets against each other.
     """
-    if not lines or len(lines) > LINES_LIMIT:
+    if len(lines) > LINES_LIMIT or not any(_is_told(line, facts) for line in lines):
         return None
     text = _Text(lines, knowledge, facts.reported)
     if words_anew(lines) or any(map(text.holds, _QUIET)) or _is_success(lines, text):
@@ -203,23 +204,34 @@ def told_cause(
         if row.rule not in rules or not _fits(row, capabilities):
             continue
         is_beside = beside_notes or beside_guesses
-        if (row.apart and is_beside) or (beside_notes and not row.reach):
-            continue
-        if is_of_others and not row.others:
+        is_left_out = (row.apart and is_beside) or (beside_notes and not row.reach)
+        if is_left_out or (is_of_others and not row.others):
             continue
         if beside_guesses and not any(BETWEEN in each for each in row.says):
             continue
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
         line = _line_told(row, read, lines, facts, knowledge)
-        fails = text.holds(GPU_FAILURE if row.reach else FAILURE)
-        is_question = row.asks and (not fails or text.holds(WISHED))
-        if line is not None and not (is_question and (beside_notes or row.apart)):
+        if line is None:
+            continue
+        is_question = _is_question(row, text)
+        if not (is_question and (beside_notes or row.apart)):
             own = Severity(row.weighs) if row.weighs else None  # else its rule says it
             severity = Severity.NOTE if is_question else own
             named = text.named_in(line, row.says)
             return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
     return None
+
+
+def _is_question(row: ToldRow, text: _Text) -> bool:
+    """Return whether a row is asked or wished for, and no failure is told."""
+    fails = text.holds(GPU_FAILURE if row.reach else FAILURE)
+    return row.asks and (not fails or text.holds(WISHED))
+
+
+def _is_told(line: Line, facts: LogFacts) -> bool:
+    """Return whether a line may be told: no row, and no head, of what a tool lists."""
+    return line.number not in facts.reported and bool(line.text.strip()) and not is_head(line.text)
 
 
 def _readings(

@@ -15,11 +15,13 @@ from fadoctor.judging.explain.recognise.ideas import ideas_of, small_idea
 from fadoctor.judging.explain.recognise.told_words import is_printed
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.syntax.likely_lines import likely, likely_numbers
 from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import re
+    from collections.abc import Callable, Iterable, Sequence
 
     from fadoctor.judging.explain.causes import Cause
     from fadoctor.model.rule import Knowledge
@@ -134,7 +136,7 @@ def _kind_of_few(texts: list[str], knowledge: Knowledge) -> NoReport | None:
     whole = simplified("\n".join(texts).lower())
     if _is_shared(texts, whole, knowledge):
         return NoReport.SETTLED
-    if any(_FRAME.match(text) for text in texts):
+    if any(map(_FRAME.match, likely(texts, _FRAME))):
         return None
     if _is_list(texts) or _is_change(whole, knowledge):
         return NoReport.CHANGES
@@ -156,11 +158,12 @@ def calmed(causes: Iterable[Cause], *, sure: bool = True) -> tuple[Cause, ...]:
 
 def _is_list(texts: list[str]) -> bool:
     """Return whether lines are those of releases in order, of merged changes, or of issues."""
-    changes = sum(_CHANGE.match(text) is not None for text in texts)
-    issues = sum(_ISSUE.fullmatch(text) is not None for text in texts)
+    changes = sum(_CHANGE.match(text) is not None for text in likely(texts, _CHANGE))
+    issues = sum(_ISSUE.fullmatch(text) is not None for text in likely(texts, _ISSUE))
     if issues >= ISSUES or (changes >= CHANGES and 2 * changes >= len(texts)):
         return True
-    sorts = {each["sort"].lower() for text in texts if (each := _SORTED.match(text))}
+    sorted_in = map(_SORTED.match, likely(texts, _SORTED))
+    sorts = {each["sort"].lower() for each in sorted_in if each}
     items = sum(_ITEM.match(text) is not None for text in texts)
     if len(sorts) >= RELEASES and 2 * items >= len(texts):
         return True
@@ -199,7 +202,7 @@ def _is_page(texts: list[str], knowledge: Knowledge) -> bool:
     """Return whether a text is the page of a project, or the source of a page of its manual."""
     if texts[0].strip() == "---" and any(each.startswith("title:") for each in texts[1:FRONT]):
         return not any(each.startswith("about:") for each in texts[1:FRONT])
-    if sum(_DIRECTIVE.match(text) is not None for text in texts) >= CHAPTERS:
+    if sum(1 for text in likely(texts, _DIRECTIVE) if _DIRECTIVE.match(text)) >= CHAPTERS:
         return True
     chapter = small_idea("page-chapter", knowledge)
     heads = (simplified(text.lower()) for text in texts if _HEADING.match(text))
@@ -211,18 +214,16 @@ def _is_guide(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
 
     No person speaks of a machine of their own there.
     """
-    if sum(_LINKED.search(text) is not None for text in texts) >= LINKS:
+    if sum(_LINKED.search(text) is not None for text in likely(texts, _LINKED)) >= LINKS:
         return True
     ideas = ideas_of(knowledge)
     if any(ideas.stands(name, whole) for name in _OF_A_PERSON):
         return False
     if any(ideas.stands(name, whole) for name in ("guide-table", "guide-said")):
         return True
-    condition, remedy, title = (
-        small_idea(f"guide-{name}", knowledge) for name in ("condition", "remedy", "title")
-    )
+    condition, title = (small_idea(f"guide-{name}", knowledge) for name in ("condition", "title"))
     may_be = sum(1 for _ in condition.finditer(whole))
-    steps = sum(remedy.search(simplified(text.lower())) is not None for text in texts)
+    steps = len(_said_in(texts, ideas.at_hand("guide-remedy", whole)))
     is_titled = "?" not in texts[0] and title.search(simplified(texts[0].lower())) is not None
     if may_be and (steps or is_titled):
         return True
@@ -275,11 +276,32 @@ def _is_shared(texts: list[str], whole: str, knowledge: Knowledge) -> bool:
     pairs = small_idea("answered-pair", knowledge).finditer(whole)
     if sum(1 for _ in pairs) >= PAIRS and "?" not in texts[0]:
         return True
-    title, told, veto = (
-        small_idea(f"shared-{name}", knowledge) for name in ("title", "told", "veto")
-    )
-    lines = [simplified(text.lower()) for text in texts if not is_printed(text)]
-    sentences = (each for line in lines for each in _SENTENCE.split(line))
-    if not title.search(simplified(texts[0].lower())) and not any(map(told.search, sentences)):
+    ideas = ideas_of(knowledge)
+    told = ideas.at_hand("shared-told", whole)
+    is_titled = ideas.stands("shared-title", simplified(texts[0].lower()))
+    if not told and not is_titled:
         return False
-    return not any(veto.search(line) for line in lines)
+    if not is_titled and not _said_in(texts, told, parts=_SENTENCE.split, by_people=True):
+        return False
+    return not _said_in(texts, ideas.at_hand("shared-veto", whole), by_people=True)
+
+
+def _said_in(
+    texts: Sequence[str],
+    patterns: Iterable[re.Pattern[str]],
+    *,
+    parts: Callable[[str], list[str]] = lambda text: [text],
+    by_people: bool = False,
+) -> set[int]:
+    """Return which lines, from 0 on, hold one of some patterns in one of their parts.
+
+    The patterns are those for small letters. `by_people`: in lines that no program prints.
+    """
+    small = tuple(simplified(text.lower()) for text in texts)
+    return {
+        number
+        for each in patterns
+        for number in likely_numbers(small, each)
+        if not (by_people and is_printed(texts[number]))
+        if any(map(each.search, parts(small[number])))
+    }

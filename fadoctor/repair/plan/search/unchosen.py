@@ -85,6 +85,8 @@ class Unchosen:
         self._numbers: dict[tuple[tuple[Bound, ...], tuple[str, ...]], int] = {}
         self._found: dict[_Range, tuple[Choice, ...]] = {}
         self._hopeless: dict[object, bool] = {}
+        self._steps: dict[object, tuple[int, int]] = {}
+        """What one more that asks adds, by all that it depends on."""
         self._releases: dict[str, JudgedReleases] = {}
         self._places: dict[tuple[str, str, str], frozenset[int]] = {}
         self._links: dict[str, tuple[str, ...]] = {}
@@ -159,12 +161,25 @@ class Unchosen:
         """Return what it adds that one more asks for a package."""
         name = asked.needs
         before = beside.ends.get(name, EndOfPackage.OPEN)
-        if before is EndOfPackage.BROKEN:
+        here = self._there.get(name)
+        if before is EndOfPackage.BROKEN or (here is None and not self._is_list):
             return 0, 0
-        then = beside.with_one(asked)
-        after = self._end(name, then, is_refused=before is EndOfPackage.REPLACED)
-        errors, changed = after.costs
-        return errors - before.costs[0], changed - before.costs[1]
+        is_met = here is not None and (not asked.is_new or satisfies(here, asked.told))
+        if is_met and before is EndOfPackage.OPEN:
+            return 0, 0
+        alike = (
+            asked,
+            before,
+            tuple(beside.asked.get(name, ())),
+            self._range(name, beside)[2],
+            self._further_ranges(name, beside),
+        )
+        if alike not in self._steps:
+            then = beside.with_one(asked)
+            after = self._end(name, then, is_refused=before is EndOfPackage.REPLACED)
+            errors, changed = after.costs
+            self._steps[alike] = errors - before.costs[0], changed - before.costs[1]
+        return self._steps[alike]
 
     def _is_free(self, name: str) -> bool:
         package = package_of(name, name)
