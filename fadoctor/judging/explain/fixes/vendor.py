@@ -53,6 +53,12 @@ _CHOICE = compiled(
     r"|\bxpu\b[^\n]{0,12}\bor\b[^\n]{0,12}\bcuda\b"
 )
 
+# AMD Ryzen 7 4800H with Radeon Graphics: a processor, beside which any card may be
+_OF_A_CHIP = compiled(
+    r"(?i)\b(?:with|w/) (?:AMD )?Radeon(?:\(TM\)|\u2122)?(?: (?:RX )?Vega(?: \d{1,2})?| \d{3}M)?"
+    r" (?:Graphics|Gfx)\b"
+)
+
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
 # Ollama lists what it has for each vendor: Dynamic LLM libraries [cpu cuda_v12 rocm_v6]
 _DENIED = compiled(
@@ -87,7 +93,9 @@ class Vendor:
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = [line for line in ends_of(lines, ENDS) if not _DENIED.search(line.text)]
-        text = "\n".join(without_gone(_CHOICE.sub("", line.text)) for line in read)
+        text = "\n".join(
+            without_gone(_OF_A_CHIP.sub("", _CHOICE.sub("", line.text))) for line in read
+        )
         once = " ".join(set(text.split()))  # a log repeats its words
         named = [
             vendor
