@@ -15,7 +15,7 @@ from fadoctor.sources.logs.attempts import attempts
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.mentions import mentions
 from fadoctor.sources.logs.moved import typed_steps
-from fadoctor.sources.logs.named_gpus import cards_first
+from fadoctor.sources.logs.named_gpus import ABOUT_ROCM, cards_first
 from fadoctor.sources.logs.named_systems import named_systems
 from fadoctor.sources.logs.package_folders import folder_claims
 from fadoctor.sources.logs.pasted_settings import settings_in
@@ -99,7 +99,8 @@ def _beside_reports(
         [*claims_in(lines, LINES)], [*mentions(lines, matrix.tables)], tried
     )
     claims += _agreed(_beside(claims, paired))
-    claims += _agreed(_beside(claims, cards_first(mentioned, claims)))
+    is_on_rocm = any(ABOUT_ROCM.search(line.text) for line in lines)
+    claims += _agreed(_beside(claims, cards_first(mentioned, claims, is_on_rocm=is_on_rocm)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
     claims += _beside(claims, variable_claims(lines, tried))
     claims += _agreed(_beside(claims, named_systems(lines, matrix.tables)))

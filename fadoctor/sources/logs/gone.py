@@ -28,6 +28,12 @@ _AGAINST = compiled(
     r"(?i)\b(?:than|unlike|compared (?:to|with)|versus|vs\.?)"
     r"(?: (?:with|on|an?|the))?(?: (?:nvidia|amd|geforce|radeon|[rg]tx|rx)){0,3} $"
 )
+_LIKE = compiled(
+    r"(?i)\b(?:as (?:powerful|fast|good|strong|capable|slow|weak|quick) as|on par with"
+    r"|(?:equivalent|comparable|similar) (?:to|of|with)|(?:level|performance) of)"
+    r"(?: (?:an?|the|some))?(?: (?:nvidia|amd|geforce|radeon|[rg]tx|rx|gt)){0,3} $"
+)
+"""It is as powerful as an NVIDIA GT 1030: a card that nobody has here."""
 _WITH = compiled(r"(?i)\b(?:with|on)(?: an?)?(?: (?:nvidia|amd|geforce|radeon|[rg]tx|rx)){0,3} $")
 _TAKES = compiled(r"(?i)(?: ?(?:ti|super|xtx?))?,? (?:it )?(?:only|just|takes?|took|needs?)\b")
 """With nvidia RTX 3060 only 2 hours."""
@@ -37,7 +43,7 @@ _BEFORE, _BEHIND = 48, 48
 def is_gone(text: str, start: int, end: int) -> bool:
     """Return whether the words around the name of a card say that it was taken out."""
     before = text[max(0, start - _BEFORE) : start]
-    if _LEFT.search(before):
+    if _LEFT.search(before) or _LIKE.search(before):
         return True
     if _is_compared(before, text[:start], text[end : end + _BEHIND]):
         return True

@@ -101,6 +101,7 @@ _OF_GGML = compiled(
 )
 _ABOUT_GPUS = compiled(r"(?i)\b(?:amd|radeon|rocm|i?gpus?|laptop)\b")
 _ABOUT_ROCM = compiled(r"(?i)\brocm|\bhip\b|\bigpu\b|\bintegrated\b")
+ABOUT_ROCM = compiled(r"(?i)\brocm(?:\d|info)?\b")
 _PROCESSORS, _OF_ROCM = "processor-graphics", "+rocm"
 _ANY_GFX = compiled(r"\bgfx\d[0-9a-f]{2,3}\b")
 _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
@@ -138,7 +139,7 @@ def named_gpus(
         for index in range(many):
             yield from ((claim, found.span()) for claim in _gpu(gpu, index, line, tool))
     if not gpus:
-        yield from _of_processors(line, models, tables)
+        yield from _of_processors(line, tables)
     if not is_known:
         yield from _of_family(line, models, tables)
         yield from _of_ggml(line)
@@ -174,26 +175,23 @@ def _of_family(
         models |= gpus_by_key(tables)
     keys = (key_of(name) for name in (found[0], f"PRO {found[0]}"))
     gpu = next((models[key] for key in keys if key in models), None)
+    tool = OF_A_PROCESSOR if found["small"] else TOOL
     if gpu is not None and gpu.vendor == AMD:
-        yield from ((claim, found.span()) for claim in _gpu(gpu, 0, line, TOOL))
+        yield from ((claim, found.span()) for claim in _gpu(gpu, 0, line, tool))
     else:
-        tool = OF_A_PROCESSOR if found["small"] else TOOL
         yield Claim("gpu[0].vendor", AMD, line.number, tool), found.span()
 
 
-def _of_processors(
-    line: PastedLine, models: dict[str, GpuModel], tables: Mapping[str, Table]
-) -> Iterator[Spoken]:
+def _of_processors(line: PastedLine, tables: Mapping[str, Table]) -> Iterator[Spoken]:
     """Yield the graphics of a processor that a line names by its model."""
     found = RYZEN.search(line.text)
     if found is None or _PROCESSORS not in tables or is_gone(line.text, *found.span()):
         return
-    model = f"{'AI-' if found['ai'] else ''}{found['model'].upper()}"
+    number = (found["model"] or found["apu"]).upper()
+    model = f"{'AI-' if found['ai'] else ''}{number}"
     for row in tables[_PROCESSORS].rows:
         if model in cell_words(row["processor"]):
-            if not models:
-                models |= gpus_by_key(tables)
-            gpu = models[key_of(str(row["graphics"]))]
+            gpu = GpuModel(str(row["graphics"]), AMD, gfx=str(row["gfx"]))
             tool = OF_A_PROCESSOR if _ABOUT_ROCM.search(line.text) else OF_A_MODEL
             yield from ((claim, found.span()) for claim in _gpu(gpu, 0, line, tool))
 
@@ -276,20 +274,29 @@ def _gpu(gpu: GpuModel, index: int, line: PastedLine, tool: str) -> Iterator[Cla
         yield Claim(f"{at}.gfx", gpu.gfx, line.number, tool)
 
 
-def cards_first(claims: Iterable[Claim], told: Iterable[Claim]) -> list[Claim]:
+def cards_first(
+    claims: Iterable[Claim], told: Iterable[Claim], *, is_on_rocm: bool = False
+) -> list[Claim]:
     """Return claims without a processor's graphics, where they or others tell of a card beside it.
 
     A torch for CUDA and NVIDIA's driver tell of one that no line names. So do others outweigh the
-    chip for which HIP looks for code.
+    chip for which HIP looks for code. `is_on_rocm`: the text speaks of ROCm, so that a model of
+    processor means its graphics.
     """
     kept = list(claims)
     every = (*kept, *told)
     left_out = [OF_A_PROCESSOR, OF_A_MODEL] if any(map(_tells_of_card, every)) else []
-    if not any(_OF_ROCM in str(each.value) for each in told):
+    is_told = is_on_rocm and not any(map(_is_of_a_card, every))
+    if not is_told and not any(_OF_ROCM in str(each.value) for each in told):
         left_out.append(OF_A_MODEL)
     if any(each.name.endswith(".gfx") and each.tool != OF_CODE for each in every):
         left_out.append(OF_CODE)
     return [each for each in kept if each.tool not in left_out]
+
+
+def _is_of_a_card(claim: Claim) -> bool:
+    """Return whether a claim says whose a card is that no table has."""
+    return claim.name.endswith(".vendor") and claim.tool == TOOL
 
 
 def _tells_of_card(claim: Claim) -> bool:

@@ -25,6 +25,7 @@ READERS = {
         "Cuda compilation tools",
     ),
     "fadoctor.sources.pasted.rocm_tools": ("GPU[", "gfx", "MARKET_NAME", "AMDSMI", "ROCk module"),
+    "fadoctor.sources.pasted.amd_list": ("gfx",),
     "fadoctor.sources.pasted.jetson_tools": ("jetson-stats", "jetson_release"),
     "fadoctor.sources.pasted.ollama_log": ('"inference compute"',),
     "fadoctor.sources.pasted.comfyui_report": ("VRAM",),

@@ -92,8 +92,9 @@ def machine_facts(system: str, machine: str) -> dict[str, Value]:
 # NVIDIA A100 80GB PCIe, AMD Instinct MI300X (gfx942:sramecc+:xnack-), 8 x NVIDIA L4
 _GFX = compiled(r" ?\((gfx[0-9a-f]{3,4})[^)]{0,60}\)?")
 _OF_AMD = compiled(
-    r"AMD\b|ATI\b|Radeon|Instinct|Ryzen|Strix|Vega\b|MI\d{2,3}[AX]?$|gfx\d|RX[ -]?[4-9]\d"
-    r"|(?:PRO )?W[5-9]\d{3}\b|[5-9]\d{3} ?(?:XTX?|GRE)\b|(?:[678][0-9]0M|80[56]0S)\b|R9700"
+    r"(?:AMD|amd|Amd)\b|ATI\b|[Rr]adeon|RADEON|Instinct|Ryzen|Strix|Vega\b|MI\d{2,3}[AX]?$|gfx\d"
+    r"|[Rr][Xx][ -]?[4-9]\d|(?:PRO )?W[5-9]\d{3}\b|[5-9]\d{3} ?(?:XTX?|xtx?|GRE|gre)\b"
+    r"|(?:[678][0-9]0M|80[56]0S)\b|R9700"
 )
 _BOARD_OF_AMD = compiled(
     r"(?i)(?!.{0,60}\b(?:nvidia|geforce|[rg]tx|quadro|tesla)\b)[a-z].{1,40}?"

@@ -122,18 +122,27 @@ AMD_APU = compiled(
 The small ones are beside a card in many laptops: a line has to be about the GPU.
 """
 
+_OF_APUS = (
+    r"Raven(?: 2| Ridge)?|Picasso|Renoir|Lucienne|Cezanne|Barcelo|Rembrandt|Phoenix\d?"
+    r"|Hawk Point\d?|Mendocino|Raphael|Granite Ridge"
+)
+"""Code names of processors, some of which are painters: only beside AMD or a word of graphics."""
+
 AMD_FAMILY = compiled(
     r"(?i)(?<![\w./$:#=-])(?:(?P<small>(?:RX ?)?Vega ?(?:3|6|7|8|1[016])"
-    r"|Radeon(?:\(TM\)|\u2122)? \d{3}M)"
+    rf"|Radeon(?:\(TM\)|\u2122)? \d{{3}}M|(?:(?<=AMD )|(?<=TI\] ))(?:{_OF_APUS})"
+    rf"|(?:{_OF_APUS})(?= (?:APU|i?GPU)\b))"
     r"|RX[ -]?\d{3,4}[A-Z]{0,3}|(?:5[3-7]|6[4-9]|7[6-9])[05]0 ?(?:XTX?|GRE)|Vega Frontier"
     r"|(?:Radeon )?R[579] ?M?[23]\d{2}X?|WX ?[2-9]\d00|Navi ?[1-4]\d"
-    r"|Polaris ?[12]\d|MI-\d{2,3}[AX]?|BC-?250)(?!\w|\.\d|-\d)"
+    r"|Polaris ?[12]\d|Ellesmere|MI-\d{2,3}[AX]?|BC-?250)(?!\w|\.\d|-\d)"
 )
 """GPUs of AMD that no table has, by what only AMD calls its own. R5 5600X is a processor."""
 
 # a version, a number of a product, or one of the products that have none: my Strix Halo
 NUMBERED = compiled(
-    r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier"
+    r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier|ellesmere"
+    r"|\b(?:raven|picasso|renoir|lucienne|cezanne|barcelo|rembrandt|raphael|mendocino)\b"
+    r"|\b(?:amd|ati\]) (?:phoenix|hawk point|granite ridge)\b"
     r"|\b(?:fury|nano|titan|orin|thor|xavier)\b"
 )
 
@@ -145,11 +154,15 @@ RYZEN_AI_MAX = compiled(
 
 
 RYZEN = compiled(
-    r"(?i)(?<![\w./$:#=-])Ryzen(?:\(TM\)|\u2122)? (?P<ai>AI )?(?:[3579] )?"
-    r"(?:PRO )?(?:HX )?(?:PRO )?"
-    r"(?P<model>\d{3,4}(?:HX|HS|[HUZ])?)(?!\w|[.,:%]\d)"
+    r"(?i)(?<![\w./$:#=-])(?:(?:Ryzen(?:\(TM\)|\u2122)?(?: [3579])?|R[3579])[ -]"
+    r"(?P<ai>(?<=n )AI )?(?:[3579] )?(?:PRO )?(?:HX )?(?:PRO )?"
+    r"(?P<model>\d{3,4}(?:HX|HS|GE?|[HUZC])?)"
+    r"|(?:AMD )?(?P<apu>[2-58][2-7][05][05]GE?))(?!\w|[.,:%]\d|-\d)"
 )
-"""A processor of a laptop or a small computer: Ryzen 7 7840HS, Ryzen AI 9 HX 370."""
+"""A processor with graphics: Ryzen 7 7840HS, Ryzen AI 9 HX 370, R5 5600G, a 5600G.
+
+Only processors of AMD for desktops with graphics have a number and a G.
+"""
 
 
 # 550.54.15 | 32.0.15.6094, as Windows counts the driver 560.94
@@ -204,8 +217,13 @@ _OWNED = compiled(
 )
 _INSTALLS = compiled(r"(?i)\b(?:pip3?|uv|conda|mamba|poetry) (?:pip )?(?:install|add|download)\b")
 """I have torch 2.7.1, and ran pip install xformers: a command behind it asks for something else."""
-# I have an RX 6600 and want to try it: what follows wishes for something else
-_OWNS_ONE = compiled(r"(?i)\b(?:i|we) (?:have|own) (?:an?|one|two|the) (?:amd |nvidia )?$")
+# I have an RX 6600 and want to try it | it should work, and I am running with AMD RX 7900XTX
+_OWNS_ONE = compiled(
+    r"(?i)\b(?:(?:i|we) (?:have|own) (?:an?|one|two|the)"
+    r"|(?:i.?m|i am|we are|we.?re|it is|it.s) running (?:(?:it|this) )?"
+    r"(?:on|with)(?: an?| my| the)?)"
+    r" (?:amd |nvidia )?$"
+)
 _OF_FEW = 12
 _BEFORE, _BEHIND = 80, 40
 """Characters of a sentence around a mention in which a wish is looked for."""

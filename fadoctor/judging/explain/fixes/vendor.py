@@ -54,6 +54,12 @@ _CHOICE = compiled(
     r"|\bxpu\b[^\n]{0,12}\bor\b[^\n]{0,12}\bcuda\b"
 )
 
+# AMD Ryzen 7 4800H with Radeon Graphics: a processor, beside which any card may be
+_OF_A_CHIP = compiled(
+    r"(?i)\b(?:with|w/) (?:AMD )?Radeon(?:\(TM\)|\u2122)?(?: (?:RX )?Vega(?: \d{1,2})?| \d{3}M)?"
+    r" (?:Graphics|Gfx)\b"
+)
+
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
 # Ollama lists what it has for each vendor: Dynamic LLM libraries [cpu cuda_v12 rocm_v6]
 _DENIED = compiled(
@@ -88,7 +94,7 @@ class Vendor:
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = _undenied(ends_of(lines, ENDS))
-        text = "\n".join(without_gone(line) for line in _without_choices(read))
+        text = "\n".join(without_gone(_OF_A_CHIP.sub("", line)) for line in _without_choices(read))
         once = HeldWords(" ".join(set(text.split())))  # a log repeats its words
         named = [
             vendor

@@ -42,6 +42,9 @@ COMPLAINT, HEADING, RUN = "complained-of", "trouble-heading", "program-that-runs
 NO_MEMORY = "oom-told"
 """The idea that memory ran out: a complaint about what is set, and about nothing else."""
 
+ROCM = "rocm"
+"""The area of rules about AMD's GPUs."""
+
 _TOPICS = {"toolkit": r"nvcc|cuda|toolkit|compil\w{1,6}", **WORDS}
 """The part of a fact's name before the first dot, and the words that are about it."""
 
@@ -105,7 +108,8 @@ def proved(
     shown = set()
     for finding in around.own.findings:
         is_set = _is_unfit_setting(finding)
-        if not (is_set or finding.severity is Severity.ERROR or _is_mismatch(finding)):
+        is_sure = finding.severity is Severity.ERROR or _is_mismatch(finding)
+        if not (is_set or is_sure or _explains_error(finding, rules)):
             continue
         about = (*loud, *_out_of_memory(lines, knowledge)) if is_set else loud
         line = _line_about(finding, about, len(lines), knowledge) if about else None
@@ -144,6 +148,14 @@ def _is_mismatch(finding: Finding) -> bool:
     heads = {each.fact.partition(".")[0] for each in finding.evidence} & WORDS.keys()
     is_sure = finding.confidence is Confidence.HIGH and finding.severity is Severity.WARNING
     return is_sure and len(heads) > 1 and bool(heads - _GROUND)
+
+
+def _explains_error(finding: Finding, rules: Mapping[str, Rule]) -> bool:
+    """Return whether a warning says for certain why something has no code that runs at all."""
+    if finding.confidence is not Confidence.HIGH or finding.severity is not Severity.WARNING:
+        return False
+    follows = (rules[each] for each in finding.consequences if each in rules)
+    return any(rule.severity is Severity.ERROR and rule.area == ROCM for rule in follows)
 
 
 def _out_of_memory(lines: Iterable[Line], knowledge: Knowledge) -> list[Line]:

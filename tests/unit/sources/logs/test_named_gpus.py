@@ -87,3 +87,30 @@ def test_what_a_build_is_made_for_is_no_gpu_of_the_machine() -> None:
         if claim.name.endswith(".gfx")
     }
     assert found == {"gpu[0].gfx": "gfx1100"}
+
+
+@pytest.mark.parametrize(
+    ("text", "gfx"),
+    [
+        ("GPU: AMD Raven", "gfx902"), ("[AMD/ATI] Barcelo (rev c1)", "gfx90c"),
+        ("a Cezanne APU", "gfx90c"), ("[AMD/ATI] Phoenix1 (rev cb)", "gfx1103"),
+        ("[AMD/ATI] Navi 33", "gfx1102"), ("Ellesmere in lspci", "gfx803"),
+        ("ROCm on a 5600G", "gfx90c"), ("ROCm on R5 3400G", "gfx902"),
+        ("ROCm on a Ryzen 7 8700G", "gfx1103"), ("ROCm on a Ryzen AI 5 340", "gfx1152"),
+        ("ROCm on a Ryzen AI 9 365", "gfx1150"), ("ROCm on a Ryzen 7 PRO 4750U", "gfx90c"),
+    ],
+)  # fmt: skip
+def test_code_names_and_models_of_processors(text: str, gfx: str) -> None:
+    assert said(text)["gpu[0].gfx"] == gfx
+
+
+@pytest.mark.parametrize(
+    "text", ["a garden by Renoir and Cezanne", "i7-5500U with ROCm", "a raven on a roof, 4 of them"]
+)
+def test_painters_birds_and_processors_of_others(text: str) -> None:
+    assert "gpu[0].gfx" not in said(text)
+
+
+def test_a_card_that_one_is_only_compared_with() -> None:
+    assert "gpu[0].name" not in said("It should be as powerful as an NVidia GT 1030")
+    assert said("I am running with AMD RX 7900XTX")["gpu[0].gfx"] == "gfx1100"
