@@ -94,7 +94,7 @@ class Vendor:
         tables = knowledge.tables
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = _undenied(ends_of(lines, ENDS))
-        text = "\n".join(without_gone(_OF_A_CHIP.sub("", line)) for line in _without_choices(read))
+        text = "\n".join(without_gone(line) for line in _without_choices(read))
         once = HeldWords(" ".join(set(text.split())))  # a log repeats its words
         named = [
             vendor
@@ -178,10 +178,11 @@ def _undenied(lines: Sequence[Line]) -> list[Line]:
 
 
 def _without_choices(lines: Sequence[Line]) -> list[str]:
-    """Return the texts of lines without choices between the hardware of several vendors."""
+    """Return the texts of lines without choices of several vendors, and graphics in processors."""
     texts = [line.text for line in lines]
-    for number in likely_numbers(texts, _CHOICE):
-        texts[number] = _CHOICE.sub("", texts[number])
+    for pattern in (_CHOICE, _OF_A_CHIP):
+        for number in likely_numbers(texts, pattern):
+            texts[number] = pattern.sub("", texts[number])
     return texts
 
 
