@@ -16,7 +16,7 @@ from tests.unit.judging.explain.innocent.texts import healthy_states, innocent_t
 if TYPE_CHECKING:
     from fadoctor.model.rule import Knowledge
 
-TEXTS_A_TEST = 25
+TEXTS_A_TEST = 15
 TESTS = 40
 
 
