@@ -65,7 +65,9 @@ _LINUX = compiled(
 )
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 
-_CONDA = compiled(r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+")
+_CONDA = compiled(
+    r"(?i)conda|\(base\)|mamba|nvcr\.io|\bngc\b|a0\+|\bjetson|\btegra\b|-tegra|\borin\b|\bjetpack"
+)
 """Words of texts in which a torch without a label can be another than PyPI's."""
 
 # Successfully installed torch-2.6.0 triton-3.2.0: pip itself, in whichever environment

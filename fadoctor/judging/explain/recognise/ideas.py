@@ -38,6 +38,18 @@ _CAPITALS = compiled(r"[A-Z]")
 _HIDDEN = compiled(r"\\(?:[xN0]|u00)|(?<![\[^])-[@^_`]|-\\[\[\]\\]")
 
 
+# Words of ideas that other words contain, and what then stands before them:
+# empfehlt, Befehl | black, slack | интернет, кабинет | sunset | change, exchange
+_WITHIN_OTHERS = {
+    "fehl": r"(?<!emp)(?<!be)",
+    "lack": r"(?<![a-z])",
+    "нет": r"(?<![\u0430-\u044f\u0451])",
+    "unset": r"(?<!s)",
+    "hang": r"(?<!c)",
+}
+_BEGINS = compiled(rf"(?<![\w\\])(?:{'|'.join(_WITHIN_OTHERS)})")
+
+
 class Ideas:
     """The ideas of a knowledge base."""
 
@@ -168,5 +180,6 @@ def _small(pattern: str) -> re.Pattern[str]:
 
 
 def _names_end(pattern: str) -> str:
-    r"""Let a name end where the script changes: Mac에서 holds Mac."""
-    return pattern.replace(r"\b", r"(?a:\b)")
+    r"""Let a name end where the script changes: Mac에서 holds Mac. No lack stands in black."""
+    whole = _BEGINS.sub(lambda word: _WITHIN_OTHERS[word[0]] + word[0], pattern)
+    return whole.replace(r"\b", r"(?a:\b)")

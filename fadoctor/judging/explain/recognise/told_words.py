@@ -58,8 +58,11 @@ WISHED = "asked-of-makers|wish-form"
 """The idea of what those who make a program are asked to add."""
 
 SUCCESS = "success-told|went-well-told"
-OTHERWISE, CONDITION = "otherwise-told", "condition-of-a-question"
-"""Ideas of what works as it should, and of what would happen if a step were left out."""
+OTHERWISE = "otherwise-told|of-another-subject-told"
+"""Ideas of what would happen if a step were left out, and of trouble with other things."""
+
+CONDITION = "condition-of-a-question|words-of-a-form-told"
+"""Ideas of words that are not read: what a question supposes, and a form's own for no answer."""
 
 LINES_LIMIT = 120
 """Most lines of a text that a person tells."""

@@ -71,3 +71,12 @@ def test_what_is_asked_often_is_compiled_once_and_whole(monkeypatch: pytest.Monk
     monkeypatch.setattr(ideas, "_small", None)
     assert known.stands("no-gpu", text)
     assert not known.may_stand("no-gpu", "torch is here")
+
+
+def test_a_word_inside_another_word_is_no_idea() -> None:
+    known = Ideas(KNOWLEDGE)
+    for text in ("was empfehlt ihr für triton", "a black picture", "интернет и кабинет", "sunset"):
+        assert not known.small("missing-in-words").search(text), text
+        assert not known.stands("missing-in-words", text), text
+    for text in ("triton fehlt", "it lacks triton", "triton не найден", "triton is missing"):
+        assert known.small("missing-in-words").search(text), text
