@@ -56,8 +56,8 @@ _CHOICE = compiled(
 
 # AMD Ryzen 7 4800H with Radeon Graphics: a processor, beside which any card may be
 _OF_A_CHIP = compiled(
-    r"(?i)\b(?:with|w/) (?:AMD )?Radeon(?:\(TM\)|\u2122)?(?: (?:RX )?Vega(?: \d{1,2})?| \d{3}M)?"
-    r" (?:Graphics|Gfx)\b"
+    r"(?i)\b(?P<chip>(?:Ryzen|Athlon)\b[^\n,;]{0,40}? )(?:with|w/) (?:AMD )?Radeon"
+    r"(?:\(TM\)|\u2122)?(?: (?:RX )?Vega(?: \d{1,2})?| \d{3}M)? (?:Graphics|Gfx)\b"
 )
 
 # ROCm platform is not available because: No module named 'amdsmi' | Checking if ROCm platform is
@@ -180,9 +180,9 @@ def _undenied(lines: Sequence[Line]) -> list[Line]:
 def _without_choices(lines: Sequence[Line]) -> list[str]:
     """Return the texts of lines without choices of several vendors, and graphics in processors."""
     texts = [line.text for line in lines]
-    for pattern in (_CHOICE, _OF_A_CHIP):
+    for pattern, instead in ((_CHOICE, ""), (_OF_A_CHIP, r"\g<chip>")):
         for number in likely_numbers(texts, pattern):
-            texts[number] = pattern.sub("", texts[number])
+            texts[number] = pattern.sub(instead, texts[number])
     return texts
 
 

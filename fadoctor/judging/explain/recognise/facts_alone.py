@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.diagnose import judge
 from fadoctor.judging.explain.recognise.ideas import told_idea
 from fadoctor.judging.explain.recognise.line_cause import line_cause
-from fadoctor.judging.explain.recognise.proved import LINES_LIMIT, complaining, is_of_ggml
+from fadoctor.judging.explain.recognise.proved import LINES_LIMIT, is_of_ggml
 from fadoctor.judging.explain.vetoes.solved_errors import is_over
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 TROUBLE = "trouble-in-words"
 """The idea of words by which people complain of anything."""
+
+ABOUT_GPU = "about-a-gpu"
+"""The idea of words about a GPU: what else fails is no matter of torch."""
 
 FACTS_ALONE = (
     "The versions and hardware in the text do not go together: "
@@ -56,10 +59,17 @@ def shown_alone(
     rules = {finding.rule_id for finding in errors}
     if len(rules) != 1 or len(lines) > LINES_LIMIT or is_of_ggml(lines):
         return None
-    text = "\n".join(line.text for line in lines if not is_over(line.text)).lower()
-    line = next(iter(complaining(lines, knowledge)), None)
-    if line is None and told_idea(TROUBLE, knowledge).search(text):
-        line = next(line for line in lines if line.text.strip())
+    trouble, gpu = (told_idea(name, knowledge) for name in (TROUBLE, ABOUT_GPU))
+    line = next(
+        (
+            line
+            for line in lines
+            if trouble.search(low := line.text.lower())
+            and gpu.search(low)
+            and not is_over(line.text)
+        ),
+        None,
+    )
     if line is None:
         return None
     finding = errors[0]

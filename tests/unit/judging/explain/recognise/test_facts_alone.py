@@ -24,14 +24,15 @@ def explained(text: str, knowledge: Knowledge) -> Explanation:
 
 
 def test_a_vague_complaint_beside_one_error_of_the_facts_is_a_warning(knowledge: Knowledge) -> None:
-    (found,) = explained(f"The lamp panel is not working at all.\n\n{FACTS}", knowledge).findings
+    (found,) = explained(
+        f"The lamp says that my card is too weak.\n\n{FACTS}",
+        knowledge,
+    ).findings
     assert (found.rule_id, found.severity.value) == ("torch-cpu-only", "warning")
     assert "2.9.1+cpu" in found.message
 
 
-@pytest.mark.parametrize(
-    "says", ["For your list of machines that I have seen.", "Where is the page about licences?"]
-)
+@pytest.mark.parametrize("says", ["For your list of machines that I have seen.", "The disk fails."])
 def test_a_text_without_a_complaint_has_a_note_alone(says: str, knowledge: Knowledge) -> None:
     report = explained(f"{says}\n\n{FACTS}", knowledge)
     assert not report.findings
