@@ -178,8 +178,8 @@ def explain(
     if is_quiet:
         shown, more = _quiet(reading, shown, more, around, knowledge)
         if not more and not shown and judged is None and ended is None:
-            alone = shown_alone(reading.lines, errors_of(reading.facts(), knowledge), knowledge)
-            more = (alone,) if alone is not None else ()
+            lone = shown_alone(reading.lines, errors_of(reading.facts(), knowledge), knowledge)
+            more = (lone,) if lone is not None else ()
     shown, more = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore).refine(
         shown, more, is_quiet=is_quiet
     )

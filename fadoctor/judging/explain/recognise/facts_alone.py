@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fadoctor.judging.diagnose import judge
+from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.explain.recognise.ideas import told_idea
 from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import LINES_LIMIT, is_of_ggml

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_what_a_release_requires_may_have_no_file(python: str, compiled: tuple[s
 
 def test_what_is_pinned_may_require_what_no_file_is_for(tmp_path: Path) -> None:
     """Regression: vllm 0.7.3 stayed on Python 3.13, for which there is no file of its ray."""
-    arm = {"host__platform": "linux_aarch64", "host__machine": "aarch64"}
+    arm: dict[str, Any] = {"host__platform": "linux_aarch64", "host__machine": "aarch64"}
     files = PublishedFiles(session().matrix, "linux_aarch64", "3.13")
     assert files.has_nothing_in("ray", "==2.40.0")
     assert not files.has_nothing_in("ray", ">=2.40.0")

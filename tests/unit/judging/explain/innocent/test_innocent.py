@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fadoctor.judging.diagnose import judge
+from fadoctor.judging.engine.judge import judge
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.model.finding import Severity
