@@ -14,6 +14,7 @@ from fadoctor.model.packages import TORCH, TRITON
 from fadoctor.model.plan import Edit
 from fadoctor.repair.plan.choices.indexes import PYPI, Indexes
 from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.repair.resolution.hatch_references import may_hold_address
 from fadoctor.repair.resolution.poetry_lines import is_named_twice, poetry_line
 from fadoctor.repair.resolution.requirement_line import YAML, changed_line, is_of_pip
 from fadoctor.repair.resolution.torch_sources import POETRY, ROUTED, TorchSources, form_of
@@ -204,6 +205,9 @@ class Routes:
         new = changed_line(lines[place.line - 1], column, name, wanted, kind)
         if new is None and (self._is_by_poetry(place.file) or is_named_twice(lines, name)):
             return poetry_line(lines, place, column, wanted)
+        adds = new is not None and " @ " in new and " @ " not in lines[place.line - 1]
+        if adds and kind == KIND and not may_hold_address(lines):
+            return None
         return new
 
     def _is_by_poetry(self, name: str) -> bool:
