@@ -275,7 +275,7 @@ def _asked(waiting: Iterable[_Waiting], scope: Scope) -> tuple[Fix, ...]:
     titles: dict[Question, list[str]] = {}
     for each in waiting:
         plain = each.title.removeprefix(_OR)
-        questions = {question_about(name, scope) for name in each.facts}
+        questions = dict.fromkeys(question_about(name, scope) for name in each.facts)
         for question in filter(None, questions):
             votes[question] += 1
             titles.setdefault(question, []).append(plain[:1].upper() + plain[1:])

@@ -83,6 +83,15 @@ def test_a_question_about_one_fix_bears_its_name() -> None:
     assert asked.title == "Do install"
 
 
+def test_of_questions_that_decide_alike_the_first_fact_of_the_rule_is_asked_about() -> None:
+    """Regression: of two packages each run of the program asked about another one."""
+    names = ("vllm", "sglang", "xformers", "triton", "peft", "trl", "accelerate", "deepspeed")
+    for first in names:
+        when = {"any": [{f"{name}.version": {"below": "1"}} for name in (first, *names)]}
+        [asked] = of_text(LINUX, a_fix("one", {"unset": ["A"]}, when=when))
+        assert asked.steps[0].text.startswith(f"Which {first}?")
+
+
 def test_what_is_proved_stands_before_questions_and_advice() -> None:
     fixes = (
         INSTALL,
