@@ -145,6 +145,15 @@ KINDS = [
         "version: range",
         (("transformers/utils/import_utils.py", ASIDE),),
     ),
+    Kind(  # what the extra asks for counts where the message of the release asks for less
+        "transformers-releases",
+        "transformers",
+        ("torch>=2.7; extra == 'torch'",),
+        {"torch": "2.7.0"},
+        ("torch", "2.6"),
+        "version: range",
+        (("transformers/utils/import_utils.py", ASIDE),),
+    ),
     Kind(
         "transformers-hub-library",
         "transformers",

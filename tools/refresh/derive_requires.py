@@ -34,6 +34,9 @@ _PYTHONS = ("3.10", "3.12", "3.13")
 """A requirement that one of them does without is none: vLLM's of setuptools is for 3.12 alone."""
 
 _SET_ASIDE = re.compile(r"Disabling PyTorch because PyTorch >= ([0-9.]{1,20}) is required")
+_TORCH_EXTRA = re.compile(
+    r"torch[ (]{0,2}>=([0-9.]{1,20})[^;]{0,40};[^\n]{0,80}extra == ['\"]torch['\"]"
+)
 _UTILS = "transformers/utils/import_utils.py"
 _OPERATOR = re.compile(r"[<>=!~]{1,3}")
 _ORDER = ("==", "~=", ">=", ">", "<", "<=", "!=")
@@ -183,9 +186,24 @@ def runtime_minimum(release: Release, index: Index, _: Tables) -> Iterator[Deriv
 
 
 def _set_aside(index: Index, file: File) -> str | None:
-    """Return the torch below which transformers does as if there were none."""
+    """Return the torch below which transformers does as if there were none, or does not import.
+
+    Releases 4.56 and 4.57 call what torch has since 2.2, as their extra says and the message not.
+    """
     found = _SET_ASIDE.search(index.wheel(file).text(_UTILS))
-    return found.group(1) if found else None
+    if found is None:
+        return None
+    texts = index.metadata(file).get_all("Requires-Dist") or ()
+    asked = [each.group(1) for text in texts if (each := _TORCH_EXTRA.match(text))]
+    return max((found.group(1), *map(_whole, asked)), key=_numbers)
+
+
+def _whole(version: str) -> str:
+    return f"{version}.0" if version.count(".") == 1 else version
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:

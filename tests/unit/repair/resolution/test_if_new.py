@@ -78,4 +78,4 @@ def test_an_environment_of_its_own_is_planned_for(tmp_path: Path) -> None:
 def test_what_an_unread_line_may_bound_is_told_for_the_rest(tmp_path: Path) -> None:
     text = "pip install torch==2.6.0\npip install -e .\npip install vllm==0.8.5\n"
     [note] = [each for each in planned_for(tmp_path, text).notes if each.startswith(IF_ALONE)]
-    assert note.endswith("Then ask for transformers<4.53")
+    assert note.endswith("Then ask for transformers==4.52.4")
