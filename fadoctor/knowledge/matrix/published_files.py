@@ -28,6 +28,7 @@ class PublishedFiles:
         """Take the platform as ``linux_x86_64`` and the Python as ``3.12``; "" is not known."""
         self._matrix, self._platform, self._python = matrix, platform, python.rstrip("t")
         self._rows: dict[str, dict[Version | None, list[Row]]] = {}
+        self._come: dict[tuple[str, Version | None], bool | None] = {}
         self._names: frozenset[str] | None = None
 
     def come(self, name: str, version: str) -> bool | None:
@@ -35,10 +36,16 @@ class PublishedFiles:
 
         True too where nobody has read which files there are.
         """
-        rows = self._of(name).get(parse_version(version), [])
-        if not rows or any(map(self._is_for_it, rows)):
-            return True
-        return False if any(row.get("sdist") is True for row in rows) else None
+        return self._comes(name, parse_version(version))
+
+    def _comes(self, name: str, version: Version | None) -> bool | None:
+        asked = (name, version)
+        if asked not in self._come:
+            rows = self._of(name).get(version, [])
+            has_wheel = not rows or any(map(self._is_for_it, rows))
+            has_sources = any(row.get("sdist") is True for row in rows)
+            self._come[asked] = True if has_wheel else False if has_sources else None
+        return self._come[asked]
 
     def are_listed(self, name: str) -> bool:
         """Return whether every release of a package is known here, with its files."""
@@ -49,20 +56,25 @@ class PublishedFiles:
 
     def has_one_in(self, name: str, specifier: str) -> bool:
         """Return whether some release in a range has a wheel, or nobody knows."""
-        found = self._comes_of(name, specifier)
-        return not found or True in found
+        # A newer release is likelier to have one.
+        found = self._in_range(name, specifier)
+        first = next(found, None)
+        is_ready = first is None or self._comes(name, first) is True
+        return is_ready or any(self._comes(name, each) is True for each in found)
 
     def has_nothing_in(self, name: str, specifier: str) -> bool:
         """Return whether each release in a range has neither a wheel nor sources."""
-        return self._comes_of(name, specifier) == {None}
+        found = list(self._in_range(name, specifier))
+        return bool(found) and all(self._comes(name, each) is None for each in found)
 
-    def _comes_of(self, name: str, specifier: str) -> set[bool | None]:
-        """Return what comes of the releases in a range; nothing where not all are known."""
+    def _in_range(self, name: str, specifier: str) -> Iterator[Version]:
+        """Yield the releases in a range, those listed last first; none where not all are known."""
         if not self.are_listed(name):
-            return set()
+            return
         allowed = parse_specifier(specifier) if specifier else None
-        found = [v for v in self._of(name) if v is not None and (not allowed or v in allowed)]
-        return {self.come(name, str(version)) for version in found}
+        for version in reversed(self._of(name)):
+            if version is not None and (not allowed or version in allowed):
+                yield version
 
     def _is_for_it(self, row: Row) -> bool:
         """Return whether the files of a row are for the platform and the Python."""
