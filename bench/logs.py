@@ -101,7 +101,7 @@ def _training(source: random.Random, number: int) -> str:
 
 _TRAINING_ENDS = (
     "[rank3]: Traceback (most recent call last):",
-    '[rank3]:   File "/work/train.py", line 180, in main',
+    '[rank3]:   File "/srv/train.py", line 180, in main',
     "[rank3]: RuntimeError: FlashAttention only support fp16 and bf16 data type",
 )
 

@@ -195,15 +195,11 @@ def _set_aside(index: Index, file: File) -> str | None:
         return None
     texts = index.metadata(file).get_all("Requires-Dist") or ()
     asked = [each.group(1) for text in texts if (each := _TORCH_EXTRA.match(text))]
-    return max((found.group(1), *map(_whole, asked)), key=_numbers)
+    return max((found.group(1), *map(_whole, asked)), key=Version)
 
 
 def _whole(version: str) -> str:
     return f"{version}.0" if version.count(".") == 1 else version
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
 
 
 def nvidia_libraries(release: Release, index: Index, _: Tables) -> Iterator[DerivedRow]:

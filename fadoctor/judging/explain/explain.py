@@ -173,13 +173,13 @@ def explain(
     notes = list(notes_on(reading.lines, reading.ranked, reading.sifted, known))
     findings, checks = [], []
     ended = reading.ranked.unexplained
+    errors = cache(lambda: errors_of(reading.facts(), knowledge))
     said = told_causes(told, facts, knowledge, around.matrix, ends_otherwise=ended is not None)
     more = tuple(said)
     if is_quiet:
         shown, more = _quiet(reading, shown, more, around, knowledge)
         if not more and not shown and judged is None and ended is None:
-            lone = shown_alone(reading.lines, errors_of(reading.facts(), knowledge), knowledge)
-            more = (lone,) if lone is not None else ()
+            more = shown_alone(reading.lines, errors(), knowledge)
     shown, more = Refiner(reading.lines, around, chosen.vendor, knowledge, ignore).refine(
         shown, more, is_quiet=is_quiet
     )
@@ -193,7 +193,7 @@ def explain(
         checks += [check] if check else []
     findings = without_done(findings)
     notes += chosen.notes
-    if not findings and judged is None and (alone := facts_alone(reading.facts(), knowledge)):
+    if not findings and judged is None and (alone := facts_alone(errors())):
         notes.append(alone)
     if others := beside(reading.ranked.causes, around, ignore):
         notes.append(f"{NEXT} {', '.join(dict.fromkeys(others))}.")

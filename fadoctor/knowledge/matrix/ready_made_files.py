@@ -75,13 +75,13 @@ class ReadyMadeFiles:
     def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether the index has a file of a release for a place, or nobody has looked."""
         is_for_it = all(files.are_for(place) for files in self._of(name, version))
-        return is_for_it and self._names_of_files(place).come(name, version) is True
+        return is_for_it and self.files_for(place).come(name, version) is True
 
     def compiled_along(self, name: str, version: str, place: InstalledWhere) -> dict[str, str]:
         """Return what a release requires in ranges of which no release has a file for a place."""
         asked = (name, version, place)
         if asked not in self._along:
-            files = self._names_of_files(place)
+            files = self.files_for(place)
             needs = {
                 other: specifier
                 for other, specifier in declared(name, version, self._matrix, place.python).items()
@@ -91,7 +91,8 @@ class ReadyMadeFiles:
             self._along[asked] = {n: specifier for n, specifier in needs.items() if n not in out}
         return self._along[asked]
 
-    def _names_of_files(self, place: InstalledWhere) -> PublishedFiles:
+    def files_for(self, place: InstalledWhere) -> PublishedFiles:
+        """Return the files of one place, which are looked up once."""
         if place not in self._published:
             self._published[place] = PublishedFiles(self._matrix, place.platform, place.python)
         return self._published[place]

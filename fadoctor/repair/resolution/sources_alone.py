@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.knowledge.matrix.on_index import on_index
-from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
@@ -27,8 +26,8 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
     """Yield what is compiled of an environment that manifests describe, in words."""
     platform = fact_text(environment.fact("host.platform"), "")
     python = python_of(environment).rstrip("t")
-    files = PublishedFiles(matrix, platform, python)
     served, here = ReadyMadeFiles(matrix), InstalledWhere(platform, python)
+    files = served.files_for(here)
     of_pypi = _named(environment)
     place = " and ".join(filter(None, (platform, python and f"Python {python}")))
     no_file = f"is compiled: PyPI has no file for {place}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import (
@@ -57,9 +56,9 @@ class Versions:
         self._markers = Markers(marker_target(environment.facts))
         self._helpers = HelperReleases(matrix, python_of(environment))
         platform = _text(environment, "host.platform")
-        self._files = PublishedFiles(matrix, platform, python_of(environment))
         self._place = InstalledWhere(platform, python_of(environment))
         self._ready_made = ReadyMadeFiles(matrix)
+        self._files = self._ready_made.files_for(self._place)
         self._known: dict[str, tuple[str, ...]] = {}
         self._within: dict[tuple[str, str], tuple[str, ...]] = {}
         self._facts: dict[tuple[str, str], dict[str, Fact]] = {}

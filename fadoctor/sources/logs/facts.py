@@ -31,6 +31,7 @@ from fadoctor.sources.pasted.report import claims_in
 from fadoctor.sources.pasted.requirement_lines import TOOL as UNMET
 from fadoctor.sources.pasted.whole_names import with_whole_names
 from fadoctor.sources.targets.derived import derive
+from fadoctor.syntax.likely_lines import stands
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -99,7 +100,7 @@ def _beside_reports(
         [*claims_in(lines, LINES)], [*mentions(lines, matrix.tables)], tried
     )
     claims += _agreed(_beside(claims, paired))
-    is_on_rocm = any(ABOUT_ROCM.search(line.text) for line in lines)
+    is_on_rocm = stands(ABOUT_ROCM, (line.text for line in lines))
     claims += _agreed(_beside(claims, cards_first(mentioned, claims, is_on_rocm=is_on_rocm)))
     claims += _agreed(_beside(claims, folder_claims(lines)))
     claims += _beside(claims, variable_claims(lines, tried))

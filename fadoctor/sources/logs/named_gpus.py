@@ -12,6 +12,7 @@ from fadoctor.sources.logs.gone import is_gone
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import (
     AMD_APU,
+    AMD_CODE_NAMES,
     AMD_FAMILY,
     BARE_GPU,
     BARE_RADEON,
@@ -81,9 +82,7 @@ _BARE_NUMBER = compiled(r"[1-5][06][5-8]0|[2-5]0[5-9]0")
 _BARE_RX = compiled(r"[5679][0-9][0567]0 ?[xXgGmMsS]")
 _FAMILY_WORDS = (
     "vega", "radeon", "rx", "0xt", "0 xt", "0gre", "0 gre", "r5", "r7", "r9", "wx", "navi",
-    "polaris", "mi-", "bc250", "bc-250", "ellesmere", "raven", "picasso", "renoir", "lucienne",
-    "cezanne", "barcelo", "rembrandt", "raphael", "mendocino", "phoenix", "hawk", "granite",
-    "strix", "krackan",
+    "polaris", "mi-", "bc250", "bc-250", "ellesmere", *map(str.lower, AMD_CODE_NAMES),
 )  # fmt: skip
 """One of them is in every name of `AMD_FAMILY`, in small letters."""
 # on a T4 | my P40 | two L4 | 4xT4 | 四卡T4 | 在P40上 | auf der P40 | на P40

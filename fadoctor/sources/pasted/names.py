@@ -122,11 +122,16 @@ AMD_APU = compiled(
 The small ones are beside a card in many laptops: a line has to be about the GPU.
 """
 
-_OF_APUS = (
-    r"Raven(?: 2| Ridge)?|Picasso|Renoir|Lucienne|Cezanne|Barcelo|Rembrandt|Phoenix\d?"
-    r"|Hawk Point\d?|Mendocino|Raphael|Granite Ridge"
-)
-"""Code names of processors, some of which are painters: only beside AMD or a word of graphics."""
+AMD_CODE_NAMES = {
+    "Raven": r"(?: 2| Ridge)?", "Picasso": "", "Renoir": "", "Lucienne": "", "Cezanne": "",
+    "Barcelo": "", "Rembrandt": "", "Phoenix": r"\d?", "Hawk Point": r"\d?", "Mendocino": "",
+    "Raphael": "", "Granite Ridge": "",
+}  # fmt: skip
+"""Code names of processors, and what may follow each.
+
+Some are painters: they count only beside AMD or a word of graphics.
+"""
+_OF_APUS = "|".join(f"{name}{more}" for name, more in AMD_CODE_NAMES.items())
 
 AMD_FAMILY = compiled(
     r"(?i)(?<![\w./$:#=-])(?:(?P<small>(?:RX ?)?Vega ?(?:3|6|7|8|1[016])"

@@ -167,8 +167,7 @@ def is_of_system(lines: Sequence[str]) -> bool:
 
 
 def _typed(lines: Sequence[str]) -> Iterator[re.Match[str]]:
-    found = (each for each in matches(_TYPED, lines))
-    return (each for each in found if not _OF_PIP_ITSELF.search(each["rest"]))
+    return (each for each in matches(_TYPED, lines) if not _OF_PIP_ITSELF.search(each["rest"]))
 
 
 def own_python(lines: Sequence[str]) -> str:

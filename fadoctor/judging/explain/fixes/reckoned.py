@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.explain.fixes.situations import LINE, LINES
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.sources.logs.ends import ends_of
-from fadoctor.syntax.likely_lines import likely
+from fadoctor.syntax.likely_lines import matches
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -62,24 +62,21 @@ def _jobs(lines: Sequence[str], memory: Fact) -> str:
         amounts = {int(str(memory.value)) >> 30}
     else:
         amounts = {int(found) for found in _amounts(lines)}
-    stopped = likely(lines, _TAKEN)
-    taken = {int(found["jobs"]) // 2 for line in stopped for found in _TAKEN.finditer(line)}
+    taken = {int(found["jobs"]) // 2 for found in matches(_TAKEN, lines)}
     least = min(amounts, default=0)
     return str(max(min(least // _GIB_OF_JOB, _MOST_JOBS, *taken), 1)) if least else ""
 
 
 def _amounts(lines: Sequence[str]) -> Iterable[str]:
     for pattern in (_AMOUNT, _BEFORE, _LABELLED, _FREE):
-        for line in likely(lines, pattern):
-            yield from (found["amount"] for found in pattern.finditer(line))
+        yield from (found["amount"] for found in matches(pattern, lines))
 
 
 def _share(lines: Sequence[str]) -> str:
     """Return the free share of the fullest GPU in hundredths, rounded down; "" for next to none."""
     shares = [
         int(float(found["free"]) / float(found["total"]) * _HUNDRED)
-        for line in likely(lines, _LEFT)
-        for found in _LEFT.finditer(line)
+        for found in matches(_LEFT, lines)
         if float(found["total"])
     ]
     least = min(shares, default=0)

@@ -26,7 +26,7 @@ from fadoctor.sources.logs.named_gpus import (
     named_gpus,
     without_gone,
 )
-from fadoctor.syntax.likely_lines import likely_numbers, likely_of
+from fadoctor.syntax.likely_lines import likely_numbers
 from fadoctor.syntax.patterns import HeldWords, compiled
 
 if TYPE_CHECKING:
@@ -173,8 +173,10 @@ class Vendor:
 
 def _undenied(lines: Sequence[Line]) -> list[Line]:
     """Return lines without those that say of a platform whether it is there."""
-    denied = {line.number for line in likely_of(lines, _DENIED) if _DENIED.search(line.text)}
-    return [line for line in lines if line.number not in denied or not _DENIED.search(line.text)]
+    likely = set(likely_numbers((line.text for line in lines), _DENIED))
+    return [
+        line for at, line in enumerate(lines) if at not in likely or not _DENIED.search(line.text)
+    ]
 
 
 def _without_choices(lines: Sequence[Line]) -> list[str]:

@@ -42,23 +42,23 @@ def errors_of(facts: LogFacts, knowledge: Knowledge) -> tuple[Finding, ...]:
     return tuple(each for each in judged.findings if each.severity is Severity.ERROR)
 
 
-def facts_alone(facts: LogFacts, knowledge: Knowledge) -> str:
-    """Return how many errors the facts of a text show that complains of nothing known."""
-    errors = len(errors_of(facts, knowledge))
-    return FACTS_ALONE.format(f"{errors} error{'s' if errors > 1 else ''}") if errors else ""
+def facts_alone(errors: Sequence[Finding]) -> str:
+    """Return in words how many errors the facts of a text show that complains of nothing known."""
+    count = len(errors)
+    return FACTS_ALONE.format(f"{count} error{'s' if count > 1 else ''}") if errors else ""
 
 
 def shown_alone(
     lines: tuple[Line, ...], errors: Sequence[Finding], knowledge: Knowledge
-) -> Cause | None:
-    """Return the one error of a text's facts, where its lines complain of something else or vague.
+) -> tuple[Cause, ...]:
+    """Return the one error of a text's facts, where a line complains of something about a GPU.
 
-    Nothing in such a text names the error, so it is no more than a warning. Of several errors none
+    No word of such a text names the error, so it is no more than a warning. Of several errors none
     is meant for sure.
     """
     rules = {finding.rule_id for finding in errors}
     if len(rules) != 1 or len(lines) > LINES_LIMIT or is_of_ggml(lines):
-        return None
+        return ()
     trouble, gpu = (told_idea(name, knowledge) for name in (TROUBLE, ABOUT_GPU))
     line = next(
         (
@@ -71,12 +71,13 @@ def shown_alone(
         None,
     )
     if line is None:
-        return None
+        return ()
     finding = errors[0]
-    return line_cause(
+    cause = line_cause(
         rules_by_id(knowledge)[finding.rule_id],
         finding.message,
         line,
         severity=Severity.WARNING,
         consequences=finding.consequences,
     )
+    return (cause,)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import on_platform
 from fadoctor.knowledge.matrix.installable import lacking
-from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
@@ -154,7 +153,8 @@ def _with_nothing_to_come(
     if not (place.platform and place.python):
         return {}
     ready_made = ReadyMadeFiles(matrix)
-    files, of_any = (PublishedFiles(matrix, place.platform, each) for each in (place.python, ""))
+    any_python = InstalledWhere(place.platform, "")
+    files, of_any = (ready_made.files_for(each) for each in (place, any_python))
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         if not planned.version or planned.manager or planned.url or planned.open:
@@ -191,8 +191,8 @@ def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix)
     Of a release whose metadata leave this Python out a rule says so.
     """
     place = InstalledWhere(fact_text(facts.get("host.platform", _OPEN), ""), _minor(facts))
-    wheels = PublishedFiles(matrix, place.platform, place.python)
     ready_made = ReadyMadeFiles(matrix)
+    wheels = ready_made.files_for(place)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
         if not planned.version or planned.manager or planned.url or planned.open:
