@@ -100,13 +100,23 @@ def run_live(argv: tuple[str, ...], env: dict[str, str] | None = None) -> LiveRu
         in_line = [output for output in outputs if not output.start()]
         if in_line:
             _copy_in_line(child, in_line)
-        child.wait()
+        _wait(child)
         for output in outputs:
             output.end()
     code = child.returncode
     lost = outputs[0].lost
     code = _DIED_OF_SIGNAL - code if code < 0 else code
     return LiveRun(code, kept.data(), lost=lost, pid=child.pid)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """Wait in steps: what a signal asks is done between two of them.
+
+    One that another thread gets, or that comes just before a wait, does not interrupt it.
+    """
+    while child.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_S)
 
 
 def _copy_in_line(child: subprocess.Popen[bytes], outputs: list[_Output]) -> None:

@@ -88,6 +88,24 @@ def test_signals_are_passed_on(argv: Argv, number: signal.Signals) -> None:
         assert child.wait(timeout=60) == 9
 
 
+def test_a_signal_that_another_thread_gets_is_passed_on() -> None:
+    """It does not interrupt the main thread, which waits for the command."""
+    ours = (
+        "import signal, sys, threading, time; from fadoctor.processes.live import run_live\n"
+        "def send():\n"
+        "    time.sleep(1); signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)\n"
+        "signal.signal(signal.SIGUSR1, signal.SIG_IGN)\n"
+        "threading.Thread(target=send, daemon=True).start()\n"
+        "sys.exit(run_live((sys.executable, '-c', sys.argv[1])).code)"
+    )
+    code = (
+        "import signal, sys, time; signal.signal(signal.SIGUSR1, lambda *_: sys.exit(9));"
+        "time.sleep(40); sys.exit(3)"
+    )
+    ended = subprocess.run([sys.executable, "-c", ours, code], check=False, timeout=60)
+    assert ended.returncode == 9
+
+
 def test_a_grandchild_that_holds_the_pipe_is_not_waited_for(argv: Argv, tail: Path) -> None:
     """It lives longer than the deadline of this test."""
     code = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid)"
