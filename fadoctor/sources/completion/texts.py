@@ -20,6 +20,7 @@ from fadoctor.sources.completion.machines import (
     told_musl,
 )
 from fadoctor.sources.completion.proved_driver import proved_driver
+from fadoctor.sources.completion.typed_torch import torch_as_typed, unseen_by_cpu_build
 from fadoctor.sources.pasted.claims import RUNTIME, machine_facts
 from fadoctor.sources.targets.gpu_name import find_gpu
 from fadoctor.sources.targets.unmet_requirements import NAMED
@@ -38,6 +39,8 @@ _RELEASE = compiled(r"\d{1,2}\.\d{1,3}\.\d{1,3}")
 # C:\Users, D:/a. What the character before may not be is asked behind: a pattern that begins with
 # a class of characters is found many times faster.
 _DRIVE = compiled(r"[A-Z](?<!\w[A-Z]):[\\/]")
+# c:\\users\\kim\\lib, as pip prints it; an escape such as \\n is no folder
+_SMALL_DRIVE = compiled(r":\\(?<=[c-h]:\\)(?<!\w[c-h]:\\)\\?[A-Za-z][\w .()-]{2,60}\\")
 _WINDOWS = compiled(
     r"\.pyd\b|win_amd64|\bWindows\b|\[MSC v\.|\b\w{2,40}\.bat\b|python_embed|windows_portable"
     r"|\b(?:on|under|for|using|running|my|en|sous|unter|auf) windows\b"
@@ -115,6 +118,8 @@ def completed(
     told = [*_platform(facts, text, matrix)]
     facts |= told_musl(facts, text)
     told += _torch(facts, combined, text, matrix)
+    facts |= torch_as_typed(facts, combined, text, matrix)
+    facts |= unseen_by_cpu_build(facts)
     if isinstance(facts.get("torch.version"), Known):
         facts["torch.requires"] = Absent("a text holds no metadata: the table of releases serves")
     facts |= _assumed_abi(facts, matrix)
@@ -368,4 +373,5 @@ def _assumed_abi(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 def _names_windows(text: str) -> bool:
     is_marked = any(mark in text for mark in _WINDOWS_MARKS)
     words = _SURELY_WINDOWS if _LINUX.search(text) else _WINDOWS
-    return bool(_DRIVE.search(text) or (is_marked and words.search(text)))
+    has_drive = _DRIVE.search(text) or (":\\" in text and _SMALL_DRIVE.search(text))
+    return bool(has_drive or (is_marked and words.search(text)))

@@ -14,7 +14,7 @@ from fadoctor.sources.logs.image_tags import PYTHON, tagged
 from fadoctor.sources.logs.moved import moved
 from fadoctor.sources.logs.named_files import file_claims, package_claim
 from fadoctor.sources.logs.named_gpus import MOST, OF_CODE, SHORT, TOOL, named_gpus
-from fadoctor.sources.logs.package_forms import packages_in
+from fadoctor.sources.logs.package_forms import other_forms, packages_in
 from fadoctor.sources.pasted.claims import Claim
 from fadoctor.sources.pasted.names import (
     NAME,
@@ -45,6 +45,7 @@ _PACKAGE_WORDS = tuple(
             for name in names
             if len(part := name.partition("-")[0]) > 2
         }
+        | {"bnb"}
     )
 )
 _WORDS = (
@@ -54,7 +55,9 @@ _WORDS = (
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
-    "+cpu", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
+    "+cpu", "+cu1", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
+    "llm engine (v", "deepspeed info", "api server version", "nvidia-smi", "flash attention",
+    "flashattention",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
 """What a line that says something holds, in small letters, beside versions and names of GPUs."""
@@ -120,18 +123,41 @@ _PLAIN = (
     (
         "driver.version",
         compiled(
-            r"(?i:\bDriver(?: Version)?(?: is| was)?[:=]?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
+            r"(?i:\bDrivers?(?: Version)?(?: is| was)?[:=]?|驱动(?:程序)?(?:版本)?[是为:\uff1a]?"
             r"|Treiber(?:version)?:?|ドライバー?(?:のバージョン)?[は:]?|драйвер:?"
             r"|NVRM version: NVIDIA UNIX [\w ]{0,40}Kernel Module(?: for \w{3,12})?) {0,4}v?"
             r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)\b(?!\.\d)"
         ),
     ),
-    # nvcc is 11.8 | nvcc release 12.1 | CUDA toolkit 12.4 installed
+    # the 525.105.17 driver | NVIDIA 545.23.08
+    (
+        "driver.version",
+        compiled(
+            r"(?:(?<![\w.-])(?=[\d.]{6,11} (?i:(?:nvidia|game[ -]ready|studio|linux) )?"
+            r"(?i:drivers?)\b)"
+            r"|\b(?:NVIDIA|Nvidia|nvidia) v?(?=\d{3}\.\d{2,3}\.\d{2}\b))"
+            r"(?P<found>[3-6]\d{2}\.\d{2,3}(?:\.\d{2,3})?)(?![\w.]*\d)"
+        ),
+    ),
+    # nvidia-smi shows CUDA 12.2 | nvidia-smi: CUDA Version: 11.4 | nvidia-smi says 12.4
+    (
+        "driver.cuda",
+        compiled(
+            r"(?i:\bnvidia-smi\b[`'\"*]{0,3}\s?"
+            r"(?:(?:show|say|report|give|print|display)s?|显示|[:=\uff1a]|->)"
+            r"[^\w\n]{0,4}(?:cuda(?: version)?[^\w\n]{0,4})?)"
+            r"(?P<found>1[0-4]\.\d)\b(?!\.\d| ?(?:[GM]i?B|%|W\b))"
+        ),
+    ),
+    # nvcc is 11.8 | nvcc release 12.1 | nvcc -V: V12.4.131 | CUDA toolkit 12.4 installed
     (
         "toolkit.nvcc.version",
         compiled(
-            r"(?i:\bnvcc(?: ?(?:version|release|is|ist|reports|says|says it is|=|:|是|は)){0,2}"
-            r"|\bcuda toolkit(?: version)?(?: is)?) {0,2}v?(?P<found>\d{1,2}\.\d)\b(?!\.\d{3})"
+            r"(?i:\bnvcc(?: ?(?:-V|--version)[`'\"]{0,2})?"
+            r"(?: ?(?:version|release|is|ist|says it is|=|:|是|は|显示"
+            r"|(?:report|say|show|give|print)s?)){0,2}"
+            r"|\bcuda toolkit(?: version)?(?: is)?) {0,2}"
+            r"(?:v?(?=\d{1,2}\.\d\b(?!\.\d{3}))|V(?=\d{1,2}\.\d\.\d{2,3}\b))(?P<found>\d{1,2}\.\d)\b"
         ),
     ),
     # torch is built with CUDA 12.1 | pytorch compiled for cuda 11.8
@@ -318,6 +344,8 @@ def _plain(line: PastedLine) -> Iterator[Spoken]:
             yield package_claim(found["name"], found["version"], line), found.span()
     for found in islice(_CPU_BUILD.finditer(line.text), MOST) if "+cpu" in lowered else ():
         yield package_claim("torch", found["version"], line), found.span()
+    for name, version, span in other_forms(line.text, lowered):
+        yield package_claim(name, version, line), span
     for each in tagged(line.text):
         if each.distribution == PYTHON:
             yield Claim("python.version", each.version, line.number, TOOL), each.span

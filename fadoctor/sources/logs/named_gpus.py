@@ -57,7 +57,8 @@ SHORT = 4
 # 8x A100, 4 * H100, 2张RTX 3090: how many of the GPU that is named behind
 _TIMES = compiled(
     r"(?:(?<![\w.])(?P<times>\d{1,2}) ?(?:[x\u00d7*]|个|张|块|台|枚|卡|장)"
-    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)) ?$"
+    r"|(?P<word>[一二两双三四五六七八]) ?(?:个|张|块|台|枚|卡)"
+    r"|(?<!\w)(?P<english>(?i:two|dual|both|three|four|eight))) ?$"
 )
 # One look at most lines instead of six: a letter and a number, or a number of four digits that ends
 # as those of cards do; and the names without such a number, in small letters.
@@ -67,6 +68,8 @@ _CARD_NUMBER = compiled(
 )
 _CARD_WORDS = (
     "titan",
+    "spark",
+    "xavier",
     "orin",
     "thor",
     "vega",
@@ -109,7 +112,17 @@ _OF_AMD = ("", "Radeon ", "Radeon AI PRO ")
 _RADEONS = (BARE_RADEON, OTHER_RADEON, AMD_APU, RYZEN_AI_MAX)
 _BRANDS_OF_AMD = ("Radeon", "Instinct")
 AMD = "amd"
-_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)}}
+# Colab's T4, AWS g4dn.xlarge (T4): where machines are rented, a short name is a GPU's
+_RENTED = compiled(
+    r"(?i)\b(?:colab|kaggle|sagemaker|runpod|vast\.ai|databricks|ec2|aws|gcp|azure|g4dn)\b|谷歌云|阿里云"
+)
+_RENTED_OUT = frozenset({"T4", "L4", "K80", "M60", "A10"})
+# RTX A6000 x 2 | T4 x2 | 3090*4 behind a name, but not: 4090 x 24 GB
+_TIMES_BEHIND = compiled(r" ?[x\u00d7*] ?(?P<times>[2-9]|16)(?![\w.]| ?G)")
+_SERIES = {"W": "PRO", "V": "PRO", "A": "RTX"}
+"""What stands before names of professional cards, by their first letter: RTX A6000, PRO W7900."""
+_NUMERALS = {"两": 2, "双": 2, **{word: at for at, word in enumerate("一二三四五六七八", 1)},
+             "two": 2, "dual": 2, "both": 2, "three": 3, "four": 4, "eight": 8}  # fmt: skip
 
 
 def named_gpus(
@@ -134,6 +147,7 @@ def named_gpus(
             continue
         start = found.start("name" if "name" in found.re.groupindex else 0)
         times = _TIMES.search(line.text[max(0, start - 6) : start])
+        times = times or _TIMES_BEHIND.match(line.text, found.end())
         many = min(_many(times) if times else 1, SUBJECT_LIMIT)
         is_small = "small" in found.re.groupindex and found["small"]
         tool = OF_A_PROCESSOR if is_small else TOOL
@@ -213,13 +227,15 @@ def _named_gpus(text: str) -> tuple[tuple[re.Match[str], tuple[str, ...]], ...]:
 
 def _named_in(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
     for found in islice(GPU_NAME.finditer(text), MOST):
-        name, brand = found["name"], found["brand"] or ""
+        name, brand = found["name"], (found["brand"] or "").title()
         is_marked = found["maker"] or brand or "GPU" in text or "显卡" in text
+        is_marked = is_marked or (name in _RENTED_OUT and _RENTED.search(text))
         if len(name) >= SHORT or is_marked or _HAD.search(text[: found.start()]):
-            series = "Quadro" if brand.startswith("Quadro") else "PRO" if name[0] in "WV" else ""
+            series = "Quadro" if brand.startswith("Quadro") else _SERIES.get(name[0], "")
             yield found, (f"{series} {name}", name) if series else (name,)
     for found in islice(BARE_GPU.finditer(text), MOST) if _BARE_NUMBER.search(text) else ():
-        if found["lead"] or found["kind"] or found["noun"]:
+        is_time = found["many"] and (found["lead"] or "").strip().lower() in ("a", "an", "")
+        if not is_time and (found["lead"] or found["kind"] or found["noun"]):
             series = "GTX" if found["name"] < "2" else "RTX"
             yield found, (f"{series} {found['name']}{found['kind'] or ''}",)
     for found in _bare_radeons(text):
@@ -262,7 +278,10 @@ def _gfx(gfx: str, line: PastedLine) -> Iterator[Claim]:
 
 
 def _many(times: re.Match[str]) -> int:
-    return int(times["times"]) if times["times"] else _NUMERALS[times["word"]]
+    named = times.groupdict()
+    if named["times"]:
+        return int(named["times"])
+    return _NUMERALS[named.get("word") or str(named.get("english")).lower()]
 
 
 def _gpu(gpu: GpuModel, index: int, line: PastedLine, tool: str) -> Iterator[Claim]:

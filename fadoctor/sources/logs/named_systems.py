@@ -25,7 +25,7 @@ LONG = 4_000
 
 # ldd (Ubuntu GLIBC 2.31-0ubuntu9.9) 2.31 | glibc version is 2.28, but not: GLIBC 2.32 not found
 _GLIBC = compiled(
-    r"(?i)(?<![\w.])(?:GNU libc|glibc)(?: ?(?:version|release|版本号?))?"
+    r"(?i)(?<![\w.])(?:GNU libc|glibc)\)?(?: ?(?:version|release|版本号?))?"
     r"(?: is| only|[:=]|是|为|は)?"
     r"[*` ]{0,4}v?(?P<found>2\.\d{2})\b(?![^\n.]{0,24}(?:not found|missing|未找到))"
 )

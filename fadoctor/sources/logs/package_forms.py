@@ -9,6 +9,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from fadoctor.model.packages import FLASH_ATTN, VLLM
 from fadoctor.sources.logs.named_gpus import MOST
 from fadoctor.sources.pasted.names import DISTRIBUTIONS, NAME, VERSION
 from fadoctor.syntax.patterns import compiled
@@ -46,7 +47,7 @@ _PACKAGE_FORMS = (
     # -torch 2.6.0 too, but not humming-kernels 0.1.19
     (
         rf"(?<![\x00-\x08\x0e-\x1f!#-')+.-_a-{{}}~\x7f])(?<![\w.]-)(?P<name>{NAME})(?:\+cuda)?"
-        rf"(?: ?(?:version(?: \([\w.]{{3,24}}\))?|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
+        rf"(?:[ -]?(?:version(?: \([\w.]{{3,24}}\))?|ver\.?|的?版本号?|のバージョン|버전))?[`\"]?"
         rf"(?:(?::|\s=|\s?\()?[*`]{{0,3}}\s{{1,40}}|\s?[:(=]\s?|\s{{0,20}}:\s{{0,4}}\""
         rf"|\s?(?:{IS})\s?|版|的?版本号?)"
         rf"[*`]{{0,3}}v?{VERSION}{STOPS}"
@@ -62,13 +63,51 @@ _PACKAGE_FORMS = (
         r"\b(?:my|our|the|and) )"
         rf"(?:current |installed )?(?P<name>{NAME})(?: version)? is v?{VERSION}{STOPS}"
     ),
-    # torch2.4.1 | PyTorch-2.4.1, but no name of a file
+    # torch2.4.1 | torch2.6 | PyTorch2.7.0+cu126 | PyTorch-2.4.1, but no name of a file
     (
         rf"(?<![\w./\\+-])(?P<name>(?:{NAME})(?=\d)|pytorch(?=-\d))-?"
-        rf"(?P<version>\d{{1,2}}\.\d{{1,3}}\.\d{{1,3}})(?![\w./\\-])"
+        rf"(?P<version>\d{{1,2}}\.\d{{1,3}}(?:\.\d{{1,3}}(?:\+(?:cu\d{{3}}|cpu))?)?)"
+        rf"(?![\w/\\+-]|\.\w)"
     ),
 )
 _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
+# 2.8.0+cu129 torch | FlashAttention 2.6.3, of which an interface has two numbers
+# vLLM API server version 0.10.1 | Initializing a V1 LLM engine (v0.11.0)
+# DeepSpeed info: version=0.14.2
+_OTHER_FORMS = (
+    (
+        "torch",
+        compiled(r"(?<![\w.])(?P<version>2\.\d{1,2}\.\d\+cu1\d\d) (?:py)?torch\b"),
+        "torch",
+    ),
+    (
+        FLASH_ATTN,
+        compiled(
+            r"(?i)(?<![\w./\\-])flash[ -]?attention ?v?"
+            r"(?P<version>2\.\d\.\d(?:\.post\d)?)(?![\w.]*\d)"
+        ),
+        "attention",
+    ),
+    (
+        VLLM,
+        compiled(r"\bvLLM API server version (?P<version>\d\.\d{1,2}\.[\w.]{1,9})\b"),
+        "api server",
+    ),
+    (
+        VLLM,
+        compiled(
+            r"\bInitializing an? (?:V1 )?LLM engine \(v(?P<version>\d\.\d{1,2}\.[\w.]{1,9})\)"
+        ),
+        "llm engine",
+    ),
+    (
+        "deepspeed",
+        compiled(r"\bDeepSpeed info: version=(?P<version>\d\.\d{1,2}\.\d{1,2})(?![\d.]*\d)"),
+        "deepspeed info",
+    ),
+)
+"""A distribution, how a text gives its version, and a word of each such line, in small letters."""
+
 _IN_A_SENTENCE = 2
 """The form with words before the name: all others begin with the name."""
 
@@ -103,3 +142,10 @@ def _at(begins: list[int], form: re.Pattern[str], text: str) -> Iterator[re.Matc
         if at >= end and (found := form.match(text, at)):
             yield found
             end = found.end()
+
+
+def other_forms(text: str, lowered: str) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Yield distributions, their versions and where they stand, in forms without such a name."""
+    for name, form, word in _OTHER_FORMS:
+        for found in islice(form.finditer(text), MOST) if word in lowered else ():
+            yield name, found["version"], found.span()

@@ -62,16 +62,17 @@ WISH = compiled(
 
 GPU_NAME = compiled(
     r"(?:(?<![\w.-])(?<![^w]/)|(?<=[1-9]x))(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
-    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|Quadro|Radeon|Instinct)[ -])?"
+    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|[Qq]uadro|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}(?:[A-Z]{0,2}|m)"
-    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|Ada|D)\b){0,2}"
+    r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|SFF|Ada|D)\b){0,2}"
     r"|(?:GT|gt|Gt) ?\d{3,4}M?|(?:MX|mx|Mx) ?[1-5][0-9]0|(?<=[Ff]orce )(?:9\d{2}M|\d{3}MX|\d{3})"
     r"|(?:PRO |Pro |pro )?[WV]\d{3,4}[DM]?(?: Dual Slot)?"
     r"|(?<=[Tt]esla )[vpkmt]\d{1,3}[cmsx]?|(?:(?<=vidia )|(?<=VIDIA ))[vpkmtahl]\d{1,3}"
     r"|[vah]100s?|[ah]800|[vpkm]\d{2,3}(?= (?:gpu|card|\d{2} ?gb))"
-    r"|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
-    r"|(?:GTX )?TITAN (?:RTX|V|X Pascal|Xp?|Black|Z)|Orin|Thor)"
+    r"|L40s(?!\w)|[ABHVPKMTL]\d{1,4}[A-Z]{0,2}|G[BH]\d{2,3}|(?:MI|[Mm]i)\d{2,3}[AXax]?"
+    r"|(?:GTX )?(?:TITAN|[Tt]itan) (?:RTX|[Rr]tx|V|X Pascal|Xp?|Black|Z)(?!\w)|Orin|Thor"
+    r"|DGX Spark|AGX Xavier|Xavier NX)"
     r"(?!(?!s\b)\w|\.\w|-\d\b)"
 )
 """The name of a GPU, with its maker, its brand, or neither."""
@@ -82,10 +83,11 @@ BARE_GPU = compiled(
     r"|[\u00d7\u5f20\u5757\u4e2a\u53f0\u7528\u5728\u53cc]"
     r"|\d ?\u5361|(?<!\u6253)\u5361(?:\u4e3a|\u662f)?"
     r"|\bnvidia(?: geforce)?|\bgeforce|\b(?:gpu|card|vga) ?(?:is|:)"
-    r"|\u30b0\u30e9\u30dc(?:\u306f|\u304c)|\u663e\u5361(?:\u662f|\u4e3a)?"
-    r"|\ube44\ub514\uc624 ?\uce74\ub4dc\ub294)\s?)?"
+    r"|(?:\u30b0\u30e9\u30dc|gpu)(?:\u306f|\u304c)|\u663e\u5361(?:\u662f|\u4e3a)?"
+    r"|(?:\ube44\ub514\uc624|\uadf8\ub798\ud53d) ?\uce74\ub4dc(?:\ub294|\uac00)"
+    r"|gpu(?:\ub294|\uac00)|(?<!\w)\u043d\u0430)\s?)?"
     r"(?P<name>10[5-8]0|16[56]0|20[678]0|30[5-9]0|40[5-9]0|50[5-9]0)"
-    r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b)?(?!\w|[.,:%]\d|-\d|\u5e74)"
+    r"(?P<kind>[ -]?(?:ti(?: super)?|super|d)\b|(?-i:S\b))?(?P<many>s)?(?!\w|[.,:%]\d|-\d|\u5e74)"
     r"(?P<noun> (?:cards?|gpus?|laptop)\b| on (?:windows|linux|ubuntu)\b| \(?\d{1,2} ?gb\b"
     r"| ?\u7684?(?:\u670d\u52a1\u5668|\u673a\u5668|\u4e3b\u673a|\u663e\u5361)"
     r"| ?(?:\u986f\u5361|\u7b14\u8bb0\u672c|\u72ec\u663e|\u30ce\u30fc\u30c8"
@@ -148,7 +150,7 @@ NUMBERED = compiled(
     r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier|ellesmere"
     r"|\b(?:raven|picasso|renoir|lucienne|cezanne|barcelo|rembrandt|raphael|mendocino)\b"
     r"|\b(?:amd|ati\]) (?:phoenix|hawk point|granite ridge)\b"
-    r"|\b(?:fury|nano|titan|orin|thor|xavier)\b"
+    r"|\b(?:fury|nano|titan|orin|thor|xavier|dgx spark)\b"
 )
 
 RYZEN_AI_MAX = compiled(

@@ -216,7 +216,8 @@ def _listed(run: list[Claim], marked: list[int]) -> list[Claim]:
     rows = {claim.line for claim in run}
     names = {claim.name.partition(":")[2] for claim in run}
     of_stack = any(distribution_of(name) for name in names)
-    if len(rows) < FEWEST or not of_stack:
+    is_sure = any(claim.name == INSTALLER for claim in run)  # conda's row of torch has four columns
+    if (len(rows) < FEWEST and not is_sure) or not of_stack:
         return []
     gone = set(marked) if rows - set(marked) else set[int]()
     return [

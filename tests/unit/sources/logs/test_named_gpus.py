@@ -114,3 +114,37 @@ def test_painters_birds_and_processors_of_others(text: str) -> None:
 def test_a_card_that_one_is_only_compared_with() -> None:
     assert "gpu[0].name" not in said("It should be as powerful as an NVidia GT 1030")
     assert said("I am running with AMD RX 7900XTX")["gpu[0].gfx"] == "gfx1100"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "count"),
+    [
+        ("Google Colab, free tier (T4).", "T4", 1),
+        ("Kaggle T4 x2", "T4", 2),
+        ("RTX A6000 x 2", "RTX A6000", 2),
+        ("two 3090s hang", "RTX 3090", 2),
+        ("dual 4090, each 24 GB", "RTX 4090", 2),
+        ("A6000 (48GB)", "RTX A6000", 1),
+        ("quadro rtx 5000", "Quadro RTX 5000", 1),
+        ("a Titan RTX", "TITAN RTX", 1),
+        ("my DGX Spark", "DGX Spark", 1),
+        ("L40s nodes", "L40S", 1),
+        ("RTX 4000 SFF Ada", "RTX 4000 SFF Ada", 1),
+        ("GPUは3060です", "RTX 3060", 1),
+        ("на 3070 не работает", "RTX 3070", 1),
+        ("4090 x 24 GB", "", 0),
+    ],
+)
+def test_names_as_people_write_them(text: str, name: str, count: int) -> None:
+    found = said(text)
+    assert found.get("gpu[0].name", "") == name
+    assert sum(key.endswith("].name") for key in found) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a 3060s timeout", "waited 3090s", "port 3090", "Xavier wrote it", "my spark job", "layer L40",
+     "epoch 3070 of 5000", "на 3000 шаге", "L4 cache miss"],
+)  # fmt: skip
+def test_numbers_and_words_that_are_no_gpu(text: str) -> None:
+    assert said(text) == {}
