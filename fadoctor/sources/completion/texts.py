@@ -64,7 +64,8 @@ _UNCHECKED = compiled(r"[ \t]{0,8}[-*] \[ ?\]")
 # You're on Linux (`x`), but `torch` (v2.7.0) only has wheels for the following platforms: `y`, `z`
 _SERVED = compiled(r"only has wheels for\s{1,12}the following platforms?:[^;\n]{0,400}")
 _LINUX = compiled(
-    r"\bWSL ?2?\b|@[\w.-]{1,60}:[~/][^\n$#]{0,80}\$ |/tmp/pip-(?:install|build-env)-\w"
+    r"\bWSL ?2?\b|\b[Ww]indows [Ss]ubsystem for Linux\b|@[\w.-]{1,60}:[~/][^\n$#]{0,80}\$ "
+    r"|/tmp/pip-(?:install|build-env)-\w"
 )
 _SURELY_WINDOWS = compiled(r"\.pyd\b|win_amd64|\[MSC v\.|\bDLL [Ll]oad failed")
 

@@ -55,7 +55,7 @@ _WORDS = (
     "radeon", "instinct", "amd", "gfx", "显卡", "0xt", "0 xt", "0gre", "0 gre",
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
-    "+cpu", "+cu1", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
+    "gcc (", "gcc version ", "+cpu", "+cu1", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
     "llm engine (v", "deepspeed info", "api server version", "nvidia-smi", "flash attention",
     "flashattention",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
@@ -149,6 +149,22 @@ _PLAIN = (
             r"(?P<found>1[0-4]\.\d)\b(?!\.\d| ?(?:[GM]i?B|%|W\b))"
         ),
     ),
+    # CUDA Version 12.4 in nvidia-smi
+    (
+        "driver.cuda",
+        compiled(
+            r"(?i:\bcuda(?: version)?[:=]? {0,2})(?P<found>1[0-4]\.\d) "
+            r"(?:(?:in|by|from|per|according to) |\()`{0,3}nvidia-smi\b"
+        ),
+    ),
+    # gcc (Ubuntu 13.3.0-6ubuntu2~24.04) 13.3.0, but not: Python 3.11 [GCC 11.4.0] on linux
+    (
+        "toolkit.gcc.version",
+        compiled(
+            r"(?<![\w.\[-])(?i:gcc|g\+\+)(?: \([^()\n]{1,60}\))?(?: version| is|:)?:? "
+            r"v?(?P<found>\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.]*\d)"
+        ),
+    ),
     # nvcc is 11.8 | nvcc release 12.1 | nvcc -V: V12.4.131 | CUDA toolkit 12.4 installed
     (
         "toolkit.nvcc.version",
@@ -172,7 +188,7 @@ _PLAIN = (
     (
         "torch.cuda",
         compiled(
-            r"torch\.version\.cuda\b[)`*'\"]{0,3}\s?(?:[:=]{1,2}|is)\s{0,4}[`*'\"]{0,3}"
+            r"torch\.version\.cuda\b[)`*'\"]{0,3}\s?(?:[:=]{1,2}|is)?\s{0,4}[`*'\"]{0,3}"
             r"(?P<found>\d{1,2}\.\d)(?!\w|\.\d)"
         ),
     ),

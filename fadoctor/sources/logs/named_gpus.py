@@ -230,6 +230,7 @@ def _named_in(text: str) -> Iterator[tuple[re.Match[str], tuple[str, ...]]]:
         name, brand = found["name"], (found["brand"] or "").title()
         is_marked = found["maker"] or brand or "GPU" in text or "显卡" in text
         is_marked = is_marked or (name in _RENTED_OUT and _RENTED.search(text))
+        is_marked = is_marked or _TIMES_BEHIND.match(text, found.end())
         if len(name) >= SHORT or is_marked or _HAD.search(text[: found.start()]):
             series = "Quadro" if brand.startswith("Quadro") else _SERIES.get(name[0], "")
             yield found, (f"{series} {name}", name) if series else (name,)

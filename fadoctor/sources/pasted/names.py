@@ -62,7 +62,7 @@ WISH = compiled(
 
 GPU_NAME = compiled(
     r"(?:(?<![\w.-])(?<![^w]/)|(?<=[1-9]x))(?P<maker>(?:NVIDIA|AMD|Nvidia|nvidia)[ -])?"
-    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|[Qq]uadro|Radeon|Instinct)[ -])?"
+    r"(?P<brand>(?:GeForce|Geforce|geforce|Tesla|tesla|[Qq]uadro|GRID|Radeon|Instinct)[ -])?"
     r"(?P<name>(?:(?:RTX|GTX|RX|TITAN|[Rr]tx|[Gg]tx|[Rr]x|CMP)[ -]?)(?:PRO )?"
     r"[A-Z]{0,2}\d{3,4}(?:[A-Z]{0,2}|m)"
     r"(?:[ -]?(?:Ti|ti|TI|SUPER|Super|super|XTX|XT|xtx|xt|GRE|gre|SFF|Ada|D)\b){0,2}"
