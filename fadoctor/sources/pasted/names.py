@@ -134,6 +134,9 @@ AMD_CODE_NAMES = {
 Some are painters: they count only beside AMD or a word of graphics.
 """
 _OF_APUS = "|".join(f"{name}{more}" for name, more in AMD_CODE_NAMES.items())
+_PLACES = ("Phoenix", "Hawk Point", "Granite Ridge")
+_PAINTERS = "|".join(name for name in AMD_CODE_NAMES if name not in _PLACES)
+"""Code names that hardly anything else has where a GPU is the subject."""
 
 AMD_FAMILY = compiled(
     r"(?i)(?<![\w./$:#=-])(?:(?P<small>(?:RX ?)?Vega ?(?:3|6|7|8|1[016])"
@@ -148,8 +151,7 @@ AMD_FAMILY = compiled(
 # a version, a number of a product, or one of the products that have none: my Strix Halo
 NUMBERED = compiled(
     r"(?i)[0-9]|strix|krackan|radeon (?:pro )?vii|vega frontier|ellesmere"
-    r"|\b(?:raven|picasso|renoir|lucienne|cezanne|barcelo|rembrandt|raphael|mendocino)\b"
-    r"|\b(?:amd|ati\]) (?:phoenix|hawk point|granite ridge)\b"
+    rf"|\b(?:{_PAINTERS})\b|\b(?:amd|ati\]) (?:{'|'.join(_PLACES)})\b"
     r"|\b(?:fury|nano|titan|orin|thor|xavier|dgx spark)\b"
 )
 
