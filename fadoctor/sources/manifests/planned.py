@@ -127,6 +127,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """Whether the newer releases of the installer do so, though torch is there before."""
     is_renewed: bool = False
     """Whether nothing of it that was there stays: ``pip install --upgrade``, or nothing was."""
+    is_upgraded: bool = False
+    """Whether its command takes the newest release, whatever is there: ``--upgrade``."""
     has_pages: bool = False
     """Whether its command looks at pages of files as well that nobody has read."""
     command: int = 0

@@ -131,8 +131,9 @@ class Stage:
         """Install packages; what is there and good enough stays, as installers leave it."""
         new: dict[str, list[Requirement]] = {}
         for each in asked:
-            renewed = msgspec.structs.replace(each, is_renewed=True) if upgrade else each
-            new.setdefault(each.name, []).append(renewed)
+            if upgrade:
+                each = msgspec.structs.replace(each, is_renewed=True, is_upgraded=True)  # noqa: PLW2901
+            new.setdefault(each.name, []).append(each)
         for name, wishes in new.items():
             there = self.packages.get(name, [])
             if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
