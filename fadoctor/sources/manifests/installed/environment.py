@@ -118,7 +118,9 @@ def planned_environment(
     facts |= moved_torch_facts(manifests, combined, facts, matrix)
     facts |= replaced_builds(manifests, combined) | too_early(manifests)
     facts |= moved_library_facts(manifests, combined, facts, matrix)
-    facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
+    facts |= too_new_facts(
+        combined, facts, may_bound_others(manifests, combined, facts, matrix), matrix
+    )
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import BY_NAMES, declared, import_bounds
-from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
-from fadoctor.model.fact import Absent, Fact, Known, printable
-from fadoctor.model.packages import package_of
+from fadoctor.knowledge.matrix.versions import parse_specifier, version_key, version_part
+from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
+from fadoctor.model.packages import TORCH, package_of
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
 from fadoctor.sources.manifests.installed.unseen_bounds import has_end
@@ -25,11 +25,15 @@ TOO_NEW_UNLESS = "packages.too_new_unless"
 _BOUND = re.compile(r"(?P<name>[\w.-]+)(?P<range>[<>=!~].{1,200})", re.ASCII)
 # >=0.27.2,<0.28 has two
 _EDGE = re.compile(r"[<>=~]=?=?\s{0,4}(\d[\w.]{0,30})")
+_PAIRS, _CUDAS = "pairs", "files-for-cuda"
+_NO_FACT = Absent("not read")
 _SHOWN = 3
 _SOURCE = f"matrix {BY_NAMES}, and what the files pin"
 
 
-def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -> dict[str, Fact]:
+def too_new_facts(
+    combined: Combined, facts: Mapping[str, Fact], others: Collection[str], matrix: Matrix
+) -> dict[str, Fact]:
     """Return what comes along newer than what is pinned can import, and below which it may be.
 
     Only of what no file holds to a release and has no facts of its own: rules judge the others.
@@ -57,6 +61,9 @@ def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -
                 what = f"{name}{which} imports names of {other}{fits}"
                 told[other] = f"({printable(what, 200)})"
                 below[other] = ",".join(filter(None, (asked, bound)))
+    for other, what, bound in () if is_unseen else _beside_torch(combined, facts, matrix):
+        told[other] = f"({printable(what, 200)})"
+        below[other] = ",".join(filter(None, (combined.packages[other].specifier, bound)))
     more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
     who = ", ".join(list(others)[:_SHOWN]) + more if below else ""
     return {
@@ -64,6 +71,38 @@ def too_new_facts(combined: Combined, others: Collection[str], matrix: Matrix) -
         TOO_NEW_BELOW: Known(_together(below), _SOURCE) if below else Absent(_SOURCE),
         TOO_NEW_UNLESS: Known(printable(who, 200), _SOURCE) if who else Absent(_SOURCE),
     }
+
+
+def _beside_torch(
+    combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what files leave open and is compiled for one torch, or for one CUDA, and its bound."""
+    torch = combined.packages.get(TORCH)
+    found = facts.get("torch.version", _NO_FACT)
+    if torch is None or not torch.is_sure or not isinstance(found, Known):
+        return
+    rows = matrix.find(_PAIRS, {"package": Known(TORCH, "asked"), "version": found}).rows
+    ends = {
+        str(row["beside"]): (str(row["fits"]), _end(str(row["fits"])))
+        for row in rows
+        if isinstance(row.get("fits"), str) and not row.get("rule")
+    }
+    cuda = version_part(fact_text(facts.get("torch.cuda", _NO_FACT), ""), "major")
+    for row in matrix.tables[_CUDAS].rows if cuda else ():
+        name, begins = str(row["package"]), _EDGE.findall(str(row["version"]))
+        planned = combined.packages.get(name)
+        is_of_pypi = planned is not None and not (planned.index or combined.only_index)
+        bound = f"<{begins[0]}"
+        if is_of_pypi and str(row["cuda"]) != cuda and _is_lower(bound, ends.get(name, ("", ""))[1]):
+            ends[name] = (f"{bound} for CUDA {cuda}", bound)
+    for other, (fits, bound) in ends.items():
+        asked = _asked(other, combined) if other in combined.packages else None
+        if bound and asked is not None and not package_of(other) and _comes_newer(bound, (asked,)):
+            yield other, f"torch {found.value} goes with {other}{fits}", bound
+
+
+def _is_lower(bound: str, than: str) -> bool:
+    return not than or version_key(bound[1:]) < version_key(than[1:])
 
 
 def _asked(name: str, combined: Combined) -> str | None:
