@@ -170,7 +170,8 @@ class _Steps:
         if library in self.bounds or library in self.aside:
             return False
         return all(
-            e.command < asker.command or (e is asker and e.is_upgraded and not e.specifier)
+            max(e.command, e.last_command) < asker.command
+            or (e is asker and e.is_upgraded and not e.specifier)
             for e in self.asked
             if e.name == library
         )
