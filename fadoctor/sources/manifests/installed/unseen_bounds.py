@@ -27,7 +27,14 @@ from fadoctor.model.fact import (
     fact_words,
     printable,
 )
-from fadoctor.model.packages import NUMPY, RELEASE_TABLES, RELEASES, TORCH, package_of
+from fadoctor.model.packages import (
+    HUGGINGFACE_HUB,
+    NUMPY,
+    RELEASE_TABLES,
+    RELEASES,
+    TORCH,
+    package_of,
+)
 from fadoctor.sources.manifests.images.container_image import has_torch_alone
 from fadoctor.sources.manifests.installed.contradicted import releases_asked
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
@@ -263,6 +270,10 @@ class _Bounding:
             return self.is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:
+            needs = declared(planned.name, planned.version, self.matrix) if planned.version else {}
+            if HUGGINGFACE_HUB in needs and not planned.url:  # so its table tells of what counts
+                counted = (HUGGINGFACE_HUB, *self.releases)
+                return any(has_end(needs[name]) for name in counted if name in needs)
             return bool(planned.version or planned.url or planned.open) or has_end(
                 planned.specifier
             )
