@@ -154,7 +154,11 @@ def with_open_bounds(
 def _without_ranges(action: Action, bounds: Mapping[str, str]) -> Action:
     """Return an action that asks for what is bounded within its bound, too."""
     asked = tuple(bounds.get(requirement_name(text), text) for text in action.requirements)
-    return action if asked == action.requirements else msgspec.structs.replace(action, requirements=asked)
+    return (
+        action
+        if asked == action.requirements
+        else msgspec.structs.replace(action, requirements=asked)
+    )
 
 
 def _too_new(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:

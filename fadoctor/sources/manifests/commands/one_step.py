@@ -19,7 +19,7 @@ from fadoctor.sources.manifests.images.planned_stage import Stage
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import is_bounded
 from fadoctor.sources.manifests.installed.planned_torch import is_pypi
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import Later, Requirement
 
 if TYPE_CHECKING:

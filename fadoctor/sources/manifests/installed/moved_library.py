@@ -15,7 +15,7 @@ from fadoctor.model.packages import NUMPY, TORCH, package_of
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.planned_torch import is_pypi
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import speaks_of_image
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ _NO_FACT = Absent("not read")
 
 _NUMPY_1, _OF_NUMPY_2 = "<2", "2.3"
 """What torch before its release 2.3 can use of NumPy, as rule numpy-torch-abi has it."""
-_WITH_NUMPY_2 = ((3, 9), (3, 99))
-"""The Pythons for which NumPy 2 has releases."""
+_WITH_NUMPY_2 = "3.9"
+"""The first Python for which NumPy 2 has releases."""
 
 _COMPARES = "refuses to be imported without"
 _IMPORTS = "asks at import for names of"
@@ -156,10 +156,10 @@ class _Steps:
         for library, fits in import_bounds(name, version, self.matrix).items():
             if has_end(fits) and not package_of(library):
                 yield library, fits, _IMPORTS
-        has_both = tuple(map(int, self.python.split("."))) if self.python else (0,)
-        if name == TORCH and is_older(version, _OF_NUMPY_2) and self._is_held(NUMPY):
-            if _WITH_NUMPY_2[0] <= has_both <= _WITH_NUMPY_2[1]:
-                yield NUMPY, _NUMPY_1, _COMPILED
+        comes = bool(self.python) and is_older(self.python, _WITH_NUMPY_2) is False
+        is_old = name == TORCH and is_older(version, _OF_NUMPY_2)
+        if is_old and comes and self._is_held(NUMPY):
+            yield NUMPY, _NUMPY_1, _COMPILED
 
     def _is_held(self, library: str) -> bool:
         """Return whether a command keeps a library from its newest release: it is meant."""

@@ -11,7 +11,7 @@ from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import TORCH, package_of
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import speaks_of_image
 
 if TYPE_CHECKING:
@@ -44,9 +44,7 @@ def too_new_facts(
     told: dict[str, str] = {}
     below: dict[str, str] = {}
     comes = {
-        name: found
-        for name, each in combined.packages.items()
-        if (found := _comes(each, matrix))
+        name: found for name, each in combined.packages.items() if (found := _comes(each, matrix))
     }
     is_unseen = combined.is_complete or any(map(speaks_of_image, combined.notes))
     for name, releases in () if is_unseen else comes.items():
@@ -93,7 +91,11 @@ def _beside_torch(
         planned = combined.packages.get(name)
         is_of_pypi = planned is not None and not (planned.index or combined.only_index)
         bound = f"<{begins[0]}"
-        if is_of_pypi and str(row["cuda"]) != cuda and _is_lower(bound, ends.get(name, ("", ""))[1]):
+        if (
+            is_of_pypi
+            and str(row["cuda"]) != cuda
+            and _is_lower(bound, ends.get(name, ("", ""))[1])
+        ):
             ends[name] = (f"{bound} for CUDA {cuda}", bound)
     for other, (fits, bound) in ends.items():
         asked = _asked(other, combined) if other in combined.packages else None
@@ -142,9 +144,7 @@ def _comes(planned: Planned, matrix: Matrix) -> tuple[str, ...]:
     return tuple(sorted(found, key=version_key, reverse=True))
 
 
-def _bounds(
-    name: str, releases: tuple[str, ...], matrix: Matrix
-) -> Iterator[tuple[str, str, str]]:
+def _bounds(name: str, releases: tuple[str, ...], matrix: Matrix) -> Iterator[tuple[str, str, str]]:
     """Yield of what each of some releases imports names, where these are, and below which."""
     each = [import_bounds(name, version, matrix) for version in releases]
     for other, fits in each[0].items():

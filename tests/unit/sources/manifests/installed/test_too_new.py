@@ -18,6 +18,8 @@ from tests.unit.sources.manifests.installed.test_environment import planned
 if TYPE_CHECKING:
     from pathlib import Path
 
+CU126 = "https://download.pytorch.org/whl/cu126"
+
 
 @pytest.mark.parametrize(
     ("text", "bounds"),
@@ -46,13 +48,11 @@ if TYPE_CHECKING:
         ("torch==2.8.0\n", {}),
         ("torch==2.12.0\ntorchcodec\n", {}),
         (
-            "--extra-index-url https://download.pytorch.org/whl/cu126\n"
-            "torch==2.12.0+cu126\ntorchcodec\n",
+            f"--extra-index-url {CU126}\ntorch==2.12.0+cu126\ntorchcodec\n",
             {"torchcodec": "<0.14.0"},
         ),
         (
-            "--index-url https://download.pytorch.org/whl/cu126\n"
-            "torch==2.12.0+cu126\ntorchcodec\n",
+            "--index-url https://download.pytorch.org/whl/cu126\ntorch==2.12.0+cu126\ntorchcodec\n",
             {},
         ),
         # no release of it comes that is too new
