@@ -100,7 +100,7 @@ def _beside_torch(
     for other, (fits, bound) in ends.items():
         asked = _asked(other, combined) if other in combined.packages else None
         if bound and asked is not None and not package_of(other) and _comes_newer(bound, (asked,)):
-            yield other, f"torch {found.value} goes with {other}{fits}", bound
+            yield other, f"torch {found.value} supports {other}{fits}", bound
 
 
 def _is_lower(bound: str, than: str) -> bool:
