@@ -133,3 +133,12 @@ def test_an_open_framework_gives_way_to_a_pinned_one(tmp_path: Path) -> None:
     here = plan_base(on(tmp_path, text, "A100", "570.124"), session().knowledge)
     found = changed(plan(here))
     assert set(found) == {"transformers"}
+
+
+def test_an_open_framework_stays_in_the_range_of_its_line(tmp_path: Path) -> None:
+    """Regression: the release of the other's time was written, though the line asks for newer."""
+    text = "torch==2.6.0\ntrl==0.15.2\ntransformers>=4.51.3\npeft==0.14.0\naccelerate==1.4.0\n"
+    here = plan_base(on(tmp_path, text, "L4", "580.95"), session().knowledge)
+    found = changed(plan(here))
+    assert set(found) == {"transformers"}
+    assert found["transformers"].startswith("4.5")
