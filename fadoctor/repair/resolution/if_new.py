@@ -10,7 +10,7 @@ import msgspec
 from fadoctor.judging.diagnose import foresee
 from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix
-from fadoctor.model.fact import Known
+from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import SETUPS, TORCH, TRITON, package_of
 from fadoctor.model.place import Place
@@ -23,6 +23,7 @@ from fadoctor.repair.resolution.wanted import name_of
 from fadoctor.sources.manifests.formats.requirements_txt import KIND
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.installed.isolated import BEFORE_TORCH, found_early
+from fadoctor.sources.manifests.installed.moved_library import MOVED_LIBRARY_BOUND
 from fadoctor.sources.manifests.planned import (
     UNSEEN_BASE,
     UNSEEN_REST,
@@ -52,9 +53,11 @@ IF_ALONE = "if the lines that could not be read ask for nothing else: "
 _WITHOUT_TORCH = "build-no-torch-isolation"
 """The rule of what is built where torch is not there yet."""
 
-_NUMPY = "numpy-torch-abi"
-"""A warning, as attention works all the same; data loaders do not, so it is told, too."""
+_MOVED = "later-command-moves-library"
+_TOLD = ("numpy-torch-abi", _MOVED)
+"""Warnings, as attention works all the same; what they speak of does not, so they are told, too."""
 
+_NO_FACT = Absent("not read")
 _SHOWN = 3
 """Errors that are told: more would hide what is surely so."""
 
@@ -85,13 +88,20 @@ def new_notes(
     found = [each for each in _errors(comes, knowledge) if each.fingerprint not in there]
     bounds = list(open_bounds(given, knowledge))
     found += [e for each in bounds for e in each.findings[:1] if e.fingerprint not in there]
-    told = [each.message for each in found[:_SHOWN]]
+    told = [_with_bound(each, given) for each in found[:_SHOWN]]
     is_early = any(each.rule_id == _WITHOUT_TORCH for each in found)
     advice = _first(given, manifests) if is_early else ""
     if told and (advice := advice or _advice(given, manifests, knowledge, question)):
         told[-1] = f"{told[-1]} {advice}"
     begins = IF_NEW if UNSEEN_BASE in said else IF_ALONE
     yield from (f"{begins}{text}" for text in told)
+
+
+def _with_bound(finding: Finding, given: Environment) -> str:
+    """Return what a finding says, with the bound of the library that it speaks of."""
+    bound = fact_text(given.facts.get(MOVED_LIBRARY_BOUND, _NO_FACT), "")
+    is_meant = finding.rule_id == _MOVED and bound
+    return f"{finding.message} Name {bound} in that command, too." if is_meant else finding.message
 
 
 def _first(given: Environment, manifests: Iterable[Manifest]) -> str:
@@ -162,6 +172,6 @@ def _of_new(manifest: Manifest) -> Manifest:
 def _errors(environment: Environment, knowledge: Knowledge) -> Iterator[Finding]:
     for each in foresee(environment, knowledge).assessment.findings:
         is_assumed = any(evidence.source == ASSUMED for evidence in each.evidence)
-        is_told = each.severity is Severity.ERROR or each.rule_id == _NUMPY
+        is_told = each.severity is Severity.ERROR or each.rule_id in _TOLD
         if is_told and not is_assumed:
             yield each

@@ -22,8 +22,8 @@ from fadoctor.repair.resolution.prebuilt import FETCHED
 from fadoctor.repair.resolution.resolver_worlds import Trial, come_today, name_of, try_out
 from fadoctor.repair.resolution.sources_alone import compiled_here
 from fadoctor.repair.resolution.wording import PlanWording
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.installed.too_new import TOO_NEW
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -34,11 +34,12 @@ from fadoctor.repair.resolution.resolver_worlds import (
     resolved_today,
 )
 from fadoctor.repair.resolution.timely import timely_bound
+from fadoctor.repair.resolution.wanted import name_of as requirement_name
 from fadoctor.sources.manifests.installed.moved_torch import MOVED_TORCH, MOVED_TORCH_BOUND
 from fadoctor.sources.manifests.installed.too_new import TOO_NEW, TOO_NEW_BELOW, bounds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from fadoctor.model.environment import Environment
     from fadoctor.model.finding import Finding
@@ -124,7 +125,9 @@ def with_open_bounds(
 
     Not what it moves itself; and nothing beside a wish that it cannot reach.
     """
-    moved = {change.distribution for change in plan.changes}
+    asked = [text for action in plan.actions for text in action.requirements]
+    exact = {requirement_name(text) for text in asked if "==" in text}
+    moved = {change.distribution for change in plan.changes} & exact
     bounds = [each for each in open_bounds(environment, knowledge) if each.name not in moved]
     if not bounds or plan.conflicts:
         return plan, frozenset()
@@ -141,10 +144,21 @@ def with_open_bounds(
         )
         for each in bounds
     )
-    actions = (*actions, *plan.actions)
+    texts = {each.name: each.requirement for each in bounds}
+    actions = (*actions, *(_without_ranges(each, texts) for each in plan.actions))
     outcome = outcome_of(actions, plan.proof, plan.conflicts)
     bounded = msgspec.structs.replace(plan, actions=actions, outcome=outcome)
     return bounded, frozenset(each.name for each in bounds)
+
+
+def _without_ranges(action: Action, bounds: Mapping[str, str]) -> Action:
+    """Return an action that asks for what is bounded within its bound, too."""
+    asked = tuple(bounds.get(requirement_name(text), text) for text in action.requirements)
+    return (
+        action
+        if asked == action.requirements
+        else msgspec.structs.replace(action, requirements=asked)
+    )
 
 
 def _too_new(environment: Environment, knowledge: Knowledge) -> Iterator[OpenBound]:

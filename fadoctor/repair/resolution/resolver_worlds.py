@@ -16,7 +16,7 @@ from fadoctor.repair.resolution.labelled import labelled, settled
 from fadoctor.repair.resolution.resolve import Resolver
 from fadoctor.repair.resolution.unfitting import unfitting
 from fadoctor.repair.resolution.versions import Versions, package_of
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

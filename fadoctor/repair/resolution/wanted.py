@@ -80,7 +80,8 @@ def older_notes(
     said = dict.fromkeys(each for m in manifests if not m.is_complete for each in m.requirements)
     for each in said:
         new = asks.get(each.name, "")
-        if not new.startswith("==") or each.place not in there or each.url:
+        is_said = not (each.url or each.is_as_came) and each.place in there
+        if not new.startswith("==") or not is_said:
             continue
         if is_from_below(new, each.specifier):
             rules = ", ".join(reasons[each.name])

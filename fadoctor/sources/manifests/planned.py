@@ -127,10 +127,16 @@ class Requirement(msgspec.Struct, frozen=True):
     """Whether the newer releases of the installer do so, though torch is there before."""
     is_renewed: bool = False
     """Whether nothing of it that was there stays: ``pip install --upgrade``, or nothing was."""
+    is_upgraded: bool = False
+    """Whether its command takes the newest release, whatever is there: ``--upgrade``."""
+    is_as_came: bool = False
+    """Whether the file names no release, and the tables say which one came."""
     has_pages: bool = False
     """Whether its command looks at pages of files as well that nobody has read."""
     command: int = 0
     """Which command names it, counted from 1: an installer heeds all of one at once."""
+    last_command: int = 0
+    """The last command that names it, where it is there already and stays."""
     of: str = ""
     """The list that names it: ``extra cpu``, ``group dev``; "" for what is always installed."""
 

@@ -169,6 +169,8 @@ class Company:
             if bounds.take(distribution, each.version, stays)
             and pairs.take(distribution, each.version, there)
         ]
+        if own := self.problem.environment.ranges.get(distribution, ""):
+            taken = [each for each in taken if accepts(own, each.version)] or taken
         months = self.problem.session.months
         askers = [(asker, version) for asker, version, _ in asking]
         beside = months.newest_of(self._in_use(distribution, there)) if not askers else ()

@@ -12,7 +12,7 @@ from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.environment import Environment
 from fadoctor.model.fact import fact_text
 from fadoctor.model.finding import Severity
-from fadoctor.model.packages import COMPILED_BESIDE, PACKAGES, TORCH
+from fadoctor.model.packages import COMPILED_BESIDE, PACKAGES, TORCH, TRANSFORMERS
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.released import accepts
 from fadoctor.repair.plan.hub.hub_route import opens_route
@@ -84,7 +84,7 @@ class Costs:
             bound.removed + (choice.kind is ChoiceKind.REMOVE),
             bound.warnings,
             bound.far + self._is_far(choice),
-            bound.changed + (choice.package in self.problem.there),
+            bound.changed + self._replaces(choice),
             bound.builds + (choice.kind is ChoiceKind.BUILD),
             bound.community + (choice.kind is ChoiceKind.COMMUNITY),
             bound.hub + opens_route(choice, self.problem.there),
@@ -102,6 +102,7 @@ class Costs:
         changes = [choice for choice in state.values() if choice.is_change]
         kinds = [choice.kind for choice in changes]
         replaced = sum(choice.package in problem.there for choice in changes)
+        changed = sum(map(self._replaces, changes))
         missed, unproved = self._missed(node)
         hub = sum(opens_route(choice, problem.there) for choice in changes)
         is_excused = partial(self._is_excused, node, verdicts)
@@ -116,7 +117,7 @@ class Costs:
             removed=kinds.count(ChoiceKind.REMOVE),
             warnings=failures(node.failing, Severity.WARNING, is_excused),
             far=sum(map(self._is_far, changes)),
-            changed=replaced,
+            changed=changed,
             builds=kinds.count(ChoiceKind.BUILD),
             community=kinds.count(ChoiceKind.COMMUNITY),
             hub=hub,
@@ -125,6 +126,14 @@ class Costs:
             ages=tuple(state[name].age if name in state else 0 for name in problem.by_age),
             added=len(changes) - replaced,
         )
+
+    def _replaces(self, choice: Choice) -> bool:
+        """Return whether a choice replaces what is there: transformers in an open line does not.
+
+        Nothing is compiled for it, and of two that do not go together the open one gives way.
+        """
+        is_open = choice.package == TRANSFORMERS and self.problem.is_left_open(choice)
+        return choice.package in self.problem.there and not is_open
 
     def _foundation(self, choice: Choice) -> int:
         """Return what it costs that a choice moves torch, or what is compiled for one torch."""

@@ -39,7 +39,7 @@ from fadoctor.repair.plan.choices.name_bounds import NameBounds
 from fadoctor.repair.plan.choices.offers import offers_of
 from fadoctor.repair.plan.choices.pair_bounds import PairBounds
 from fadoctor.repair.plan.choices.release_months import ReleaseMonths
-from fadoctor.repair.plan.choices.released import is_there
+from fadoctor.repair.plan.choices.released import accepts, is_there
 from fadoctor.repair.plan.choices.ruled_out import RuledOut
 from fadoctor.repair.plan.hub.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub.hub_route import HubRoute, hub_packages, is_offered
@@ -204,6 +204,11 @@ class Problem:
         if choice.package not in FRAMEWORKS or not isinstance(here, Known):
             return False
         return bool(choice.version) and is_older(choice.version, str(here.value)) is True
+
+    def is_left_open(self, choice: Choice) -> bool:
+        """Return whether a choice is in the range in which a file leaves its package open."""
+        asked = self.environment.ranges.get(choice.distribution)
+        return asked is not None and bool(choice.version) and accepts(asked, choice.version)
 
     def can_forbid(self, relation: Relation, backends: Iterable[Backend]) -> bool:
         """Return whether a rule can keep one of some backends from working."""

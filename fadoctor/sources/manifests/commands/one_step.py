@@ -19,7 +19,7 @@ from fadoctor.sources.manifests.images.planned_stage import Stage
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import is_bounded
 from fadoctor.sources.manifests.installed.planned_torch import is_pypi
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import Later, Requirement
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def install(step: InstallStep, stage: Stage, matrix: Matrix) -> None:
     if step.flags & ALONE:
         return
     if now and is_other:
-        replace_triton(stage, step.asked, now[-1])
+        replace_triton(stage, step.asked, now[-1], matrix)
     later = [] if step.is_project or is_other else list(_later(step, stage, known))
     later += [] if step.is_project or now else list(_after_server(step, stage, known))
     stage.later += later
     held = {each.asker.name for each in later}
     asking = [each for each in step.asked if each.name not in held]
     for move in (found := list(moves(stage, asking, matrix, step.index))):
-        carry_out(stage, move, step.index, found)
+        carry_out(stage, move, step.index, matrix, found)
 
 
 def later_of_pip(asked: list[Requirement], constraints: list[Requirement]) -> list[Later]:

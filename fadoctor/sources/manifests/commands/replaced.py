@@ -8,7 +8,8 @@ import msgspec
 
 from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.on_index import on_index
-from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
     BESIDE_TORCH,
@@ -21,6 +22,7 @@ from fadoctor.model.packages import (
 )
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.installed.index_releases import newest_of_index
 from fadoctor.sources.manifests.planned import DOES_NOT_FIT, REPLACES, Requirement
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ def refusals(asked: Iterable[Requirement], matrix: Matrix) -> Iterator[tuple[str
                 yield asker.name, f"{asker.name}{asker.specifier} {told}"
 
 
-def carry_out(stage: Stage, move: Move, index: str, others: Iterable[Move] = ()) -> None:
+def carry_out(
+    stage: Stage, move: Move, index: str, matrix: Matrix, others: Iterable[Move] = ()
+) -> None:
     """Put what is needed in the place of what is there, and say so.
 
     `others`: what the same command replaces. Of a torch that another command named, the note says
@@ -106,6 +110,28 @@ def carry_out(stage: Stage, move: Move, index: str, others: Iterable[Move] = ())
     stage.note(asker.place.line, told if is_meant else told + _instead(move, others))
     if old.name == TORCH and not is_meant:
         outdate(stage, old)
+        if exact_version(move.needs) and old.index:
+            _keep_companions(stage, move, matrix)
+
+
+def _keep_companions(stage: Stage, move: Move, matrix: Matrix) -> None:
+    """Put what came beside a torch in the place of what was asked for in any release.
+
+    It was the newest of the index for the torch that came with it: that one is replaced, it is not.
+    """
+    came = newest_of_index(move.there.index, move.there.specifier)
+    for name in BESIDE_TORCH if came else ():
+        found = stage.packages.get(name, [])
+        is_of_then = len(found) == 1 and found[0].command == move.there.command
+        if not is_of_then or found[0].specifier or found[0].url or found[0].marker:
+            continue
+        rows = matrix.tables[RELEASES[name][0]].rows
+        releases = (v for r in rows if r.get("with") == came for v in cell_words(r["version"]))
+        if release := max(releases, key=version_key, default=""):
+            came = f"=={release}"
+            stage.packages[name] = [
+                msgspec.structs.replace(found[0], specifier=came, is_as_came=True)
+            ]
 
 
 def _instead(move: Move, others: Iterable[Move]) -> str:
@@ -121,11 +147,13 @@ def _instead(move: Move, others: Iterable[Move]) -> str:
     return f", so the one at {old.place} does not stay: ask for {asked} there"
 
 
-def replace_triton(stage: Stage, asked: Iterable[Requirement], torch: Requirement) -> None:
+def replace_triton(
+    stage: Stage, asked: Iterable[Requirement], torch: Requirement, matrix: Matrix
+) -> None:
     """Put the triton that a torch brings in the place of one that an earlier command installed."""
     named = {each.name for each in asked}
     if torch.name in named and TRITON not in named and (there := stage.packages.get(TRITON)):
-        carry_out(stage, Move(torch, there[0], ""), "")
+        carry_out(stage, Move(torch, there[0], ""), "", matrix)
 
 
 def is_same_release(before: Sequence[Requirement], now: Sequence[Requirement]) -> bool:

@@ -75,8 +75,8 @@ def _poetry_clause(operator: str, version: str) -> str | None:
         return _caret(version) if operator == "^" else _tilde(version)
     if operator in {"", "="}:
         operator = "=="
-    if version.endswith(".*") and operator in {">=", ">", "<", "<="}:
-        version = version[:-2]
+    if operator in {">=", ">", "<", "<="}:  # PEP 440 has no label there; Poetry compares it last
+        version = version.removesuffix(".*").partition("+")[0]
     return f"{operator}{version}"
 
 

@@ -131,11 +131,13 @@ class Stage:
         """Install packages; what is there and good enough stays, as installers leave it."""
         new: dict[str, list[Requirement]] = {}
         for each in asked:
-            renewed = msgspec.structs.replace(each, is_renewed=True) if upgrade else each
-            new.setdefault(each.name, []).append(renewed)
+            if upgrade:
+                each = msgspec.structs.replace(each, is_renewed=True, is_upgraded=True)  # noqa: PLW2901
+            new.setdefault(each.name, []).append(each)
         for name, wishes in new.items():
             there = self.packages.get(name, [])
             if len(there) == 1 and not upgrade and all(_is_met(there[0], w) for w in wishes):
+                self.packages[name] = [_named_again(there[0], wishes)]
                 continue
             stays = len(there) == 1 and not upgrade and _is_kept(there[0], wishes)
             doubted = wishes if upgrade else _doubted(there, wishes)
@@ -203,7 +205,11 @@ def _doubted(there: list[Requirement], wishes: list[Requirement]) -> list[Requir
 
 def _bounded(there: Requirement, wishes: list[Requirement]) -> Requirement:
     texts = dict.fromkeys(each.specifier for each in (there, *wishes) if each.specifier)
-    return msgspec.structs.replace(there, specifier=",".join(texts))
+    return msgspec.structs.replace(_named_again(there, wishes), specifier=",".join(texts))
+
+
+def _named_again(there: Requirement, wishes: list[Requirement]) -> Requirement:
+    return msgspec.structs.replace(there, last_command=max(each.command for each in wishes))
 
 
 def tied(asked: Iterable[Requirement]) -> list[Requirement]:

@@ -44,7 +44,10 @@ from fadoctor.sources.manifests.installed.isolated import (
     isolated_torch,
 )
 from fadoctor.sources.manifests.installed.markers import Markers
-from fadoctor.sources.manifests.installed.moved_library import moved_library_facts
+from fadoctor.sources.manifests.installed.moved_library import (
+    moved_library_facts,
+    with_pins_undone,
+)
 from fadoctor.sources.manifests.installed.moved_torch import (
     MOVED_TORCH,
     REPLACED_BUILDS,
@@ -93,6 +96,7 @@ def planned_environment(
     combined = combine(manifests, markers)
     fixed = fixed_to(manifests, combined, matrix)
     combined = as_listed(of_their_indexes(in_image(combined, fixed)), matrix)
+    combined = with_pins_undone(manifests, combined, facts, matrix)
     facts |= _variables(combined)
     make = Facts(combined, facts, matrix, markers)
     facts |= _packages(combined, make, fixed)
@@ -114,7 +118,9 @@ def planned_environment(
     facts |= moved_torch_facts(manifests, combined, facts, matrix)
     facts |= replaced_builds(manifests, combined) | too_early(manifests)
     facts |= moved_library_facts(manifests, combined, facts, matrix)
-    facts |= too_new_facts(combined, may_bound_others(manifests, combined, facts, matrix), matrix)
+    facts |= too_new_facts(
+        combined, facts, may_bound_others(manifests, combined, facts, matrix), matrix
+    )
     target = msgspec.structs.replace(
         host.target,
         kind="manifest",

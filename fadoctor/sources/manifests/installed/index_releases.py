@@ -141,6 +141,13 @@ def ends_before(index: str, specifier: str) -> bool:
     return bool(served and served.last and allowed and not allowed.contains(served.last))
 
 
+def newest_of_index(index: str, specifier: str) -> str:
+    """Return the torch that an installer takes of an index which gets none any more; "" else."""
+    last = _last(build_of_index(index)) if index else None
+    allowed = parse_specifier(specifier) if specifier else None
+    return str(last) if last and (allowed is None or allowed.contains(last)) else ""
+
+
 def is_bounded(index: str) -> bool:
     """Return whether the tables list the last torch on an index."""
     served = _ranges().get(build_of_index(index)) if index else None

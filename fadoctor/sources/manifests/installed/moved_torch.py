@@ -14,7 +14,7 @@ from fadoctor.sources.manifests.commands.replaced import BUILT_FOR, needed_by
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.index_releases import ends_before
-from fadoctor.sources.manifests.installed.unseen_bounds import has_end
+from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import Requirement
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.versions import parse_specifier
+from fadoctor.knowledge.matrix.versions import is_older, parse_specifier
 from fadoctor.model.catalogue import build_catalogue
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.sources.manifests.planned import Setting
@@ -32,7 +32,8 @@ def python_facts(
     """Return the facts of the Python that the files ask for, where this one is not in their range.
 
     An assumed Python goes before everything; the first exact version before ranges. A range
-    with one minor release names that one.
+    with one minor release names that one, and the lowest one is meant of a range of newer ones for
+    all of which a tool resolves.
     """
     if any(text.startswith(_OPTION) for text in overlays):
         return {}
@@ -49,6 +50,9 @@ def python_facts(
             continue
         if not isinstance(here, Known) or not allowed.contains(str(here.value), prereleases=True):
             minor = _only_minor(allowed)
+            whole = any(m.is_resolved_whole for m in manifests if m.python is setting)
+            if not minor and whole and isinstance(here, Known):
+                minor = _lowest_above(str(here.value), allowed)
             return _of_minor(setting, minor) if minor else _another(setting)
     return {}
 
@@ -61,6 +65,21 @@ def _only_minor(allowed: SpecifierSet) -> str:
         if any(allowed.contains(f"3.{minor}.{patch}") for patch in _PATCHES)
     ]
     return found[0] if len(found) == 1 else ""
+
+
+def _lowest_above(here: str, allowed: SpecifierSet) -> str:
+    """Return the lowest minor release in a range, "" where it is not newer than the one here.
+
+    A tool that resolves for all Pythons of a range needs releases for this one, too.
+    """
+    found = (
+        minor
+        for minor in _MINORS
+        if any(allowed.contains(f"3.{minor}.{patch}") for patch in _PATCHES)
+    )
+    lowest = next(found, 0)
+    is_newer = is_older(here, f"3.{lowest}") is True
+    return f"3.{lowest}" if lowest and is_newer else ""
 
 
 def _of_wheels(manifests: Iterable[Manifest]) -> Iterator[Setting]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,10 +26,18 @@ from fadoctor.model.fact import (
     fact_words,
     printable,
 )
-from fadoctor.model.packages import NUMPY, RELEASE_TABLES, RELEASES, TORCH, package_of
+from fadoctor.model.packages import (
+    HUGGINGFACE_HUB,
+    NUMPY,
+    RELEASE_TABLES,
+    RELEASES,
+    TORCH,
+    package_of,
+)
 from fadoctor.sources.manifests.images.container_image import has_torch_alone
 from fadoctor.sources.manifests.installed.contradicted import releases_asked
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
+from fadoctor.sources.manifests.installed.range_ends import has_end, minor_ends
 from fadoctor.sources.manifests.planned import speaks_of_image
 
 if TYPE_CHECKING:
@@ -43,10 +50,7 @@ if TYPE_CHECKING:
 NEVER, WHERE_BOUNDED, BY_TABLES = "never", "where-bounded", "by-tables"
 """What table ``may-bound`` says of a package."""
 
-_LOWER = (">=", ">", "!=")
 _OPEN = Absent("not read")
-# ==2.1.*, which conda writes as =2.1
-_MINOR = re.compile(r"==(\d{1,2}\.\d{1,3})\.\*")
 _SHOWN = 3
 
 
@@ -70,7 +74,7 @@ def bounded_facts(
         others = [name for name in names if name != planned.name]
         if planned.name == NUMPY:
             others = [n for n, p in combined.packages.items() if n != NUMPY and who.bounds_numpy(p)]
-        ends = _ends(planned.specifier) if planned.name == NUMPY else ()
+        ends = minor_ends(planned.specifier) if planned.name == NUMPY else ()
         if others or is_conda(planned) or (ends and who.is_unlisted(planned)):
             more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
             why = f", and {', '.join(others[:_SHOWN])}{more} may bound it" if others else ""
@@ -195,12 +199,6 @@ def _torch_ranges(combined: Combined, matrix: Matrix) -> list[str]:
     return [text for text in dict.fromkeys(found) if text and not text.startswith("==")]
 
 
-def _ends(specifier: str) -> tuple[str, ...]:
-    """Return the ends of the releases that a file admits, where it names all of one minor."""
-    minor = _MINOR.fullmatch(specifier)
-    return (f"{minor[1]}.0", f"{minor[1]}.999") if minor else ()
-
-
 def _helper_releases(matrix: Matrix) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for row in (*matrix.tables["helper-releases"].rows, *matrix.tables["numpy-releases"].rows):
@@ -263,6 +261,10 @@ class _Bounding:
             return self.is_unlisted(planned)
         how = self.how(planned.name)
         if how == WHERE_BOUNDED:
+            needs = declared(planned.name, planned.version, self.matrix) if planned.version else {}
+            if HUGGINGFACE_HUB in needs and not planned.url:  # so its table tells of what counts
+                counted = (HUGGINGFACE_HUB, *self.releases)
+                return any(has_end(needs[name]) for name in counted if name in needs)
             return bool(planned.version or planned.url or planned.open) or has_end(
                 planned.specifier
             )
@@ -388,9 +390,3 @@ def _with_extras(manifests: Iterable[Manifest], who: _Bounding) -> Iterator[str]
         for each in manifest.requirements:
             if each.extras and each.name in who.combined.packages and who.how(each.name) != NEVER:
                 yield f"{each.name}[{','.join(each.extras[:_SHOWN])}]"
-
-
-def has_end(specifier: str) -> bool:
-    """Return whether a specifier keeps a package from its newest release."""
-    parts = [part.strip() for part in specifier.split(",") if part.strip()]
-    return any(not part.startswith(_LOWER) for part in parts)

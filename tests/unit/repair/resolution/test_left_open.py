@@ -125,3 +125,20 @@ def test_a_torch_that_comes_along_keeps_to_the_cuda_of_the_driver(
     text = "accelerate==1.6.0\nunheard-of-package==1.0\n"
     found = open_bounds(on(tmp_path, text, "RTX 4090", driver), session().knowledge)
     assert [each.requirement for each in found if each.name == "torch"] == asked
+
+
+def test_an_open_framework_gives_way_to_a_pinned_one(tmp_path: Path) -> None:
+    """Regression: of two that do not go together the pinned one was moved to a new major."""
+    text = "torch==2.8.0\ntrl==0.19.1\ntransformers>=4.51\npeft==0.15.2\naccelerate==1.8.1\n"
+    here = plan_base(on(tmp_path, text, "A100", "570.124"), session().knowledge)
+    found = changed(plan(here))
+    assert set(found) == {"transformers"}
+
+
+def test_an_open_framework_stays_in_the_range_of_its_line(tmp_path: Path) -> None:
+    """Regression: the release of the other's time was written, though the line asks for newer."""
+    text = "torch==2.6.0\ntrl==0.15.2\ntransformers>=4.51.3\npeft==0.14.0\naccelerate==1.4.0\n"
+    here = plan_base(on(tmp_path, text, "L4", "580.95"), session().knowledge)
+    found = changed(plan(here))
+    assert set(found) == {"transformers"}
+    assert found["transformers"].startswith("4.5")

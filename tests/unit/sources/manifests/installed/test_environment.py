@@ -46,6 +46,7 @@ def planned(
         name = "uv.lock" if text.startswith("version =") else "requirements.txt"
         name = "Dockerfile" if text.startswith("FROM ") else name
         name = "environment.yml" if text.startswith("channels:") else name
+        name = "pyproject.toml" if text.startswith("[project]") else name
         (folder / str(index) / name).write_text(text)
         manifests.append(read_manifest(str(folder / str(index) / name)))
     facts = HOST | {name.replace("__", "."): value for name, value in host.items()}
@@ -282,6 +283,25 @@ def test_a_machine_without_gpu_says_nothing_of_the_one_that_is_meant(tmp_path: P
     assert (value(found, "gpu.count"), value(found, "driver.version")) == ("?", "?")
     assumed = planned(tmp_path, "torch==2.7.1", gpu__count=0, overlays=("--gpu none",))
     assert value(assumed, "gpu.count") == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "tool", "python"),
+    [
+        (">=3.13", "[tool.uv]\n", "3.13"),
+        (">=3.13.2", "[tool.uv]\n", "3.13"),
+        (">=3.9", "[tool.uv]\n", "3.12.3"),  # the one of this machine is in it
+        (">=3.9,<3.12", "[tool.uv]\n", "?"),
+        (">=3.13", "", "?"),  # no tool resolves for all of them
+    ],
+)
+def test_a_tool_that_resolves_for_all_needs_the_lowest(
+    tmp_path: Path, asked: str, tool: str, python: str
+) -> None:
+    """Regression: no release could be chosen for a range of newer Pythons."""
+    text = f'[project]\nname = "a"\nversion = "0"\nrequires-python = "{asked}"\n'
+    there = planned(tmp_path, f'{text}dependencies = ["torch==2.8.0"]\n{tool}')
+    assert value(there, "python.version") == python
 
 
 def test_the_python_of_the_files_is_that_of_the_plan(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 NEW = "python3.11 -m venv env\n"
 OLD = f"{NEW}pip install transformers==4.48.3\n"
+DIFFUSERS = f"{NEW}pip install diffusers==0.27.2\npip install huggingface-hub==0.23.5\n"
+NAMES = "huggingface-hub>=0.20.0,<0.26.0"
+TORCH = f"{NEW}pip install torch==2.1.0\npip install numpy==1.26.4\n"
 IMAGE = "FROM python:3.11\nRUN pip install transformers==4.48.3\n"
 HUB = "huggingface-hub<1.0,>=0.24.0"
 
@@ -42,6 +45,26 @@ HUB = "huggingface-hub<1.0,>=0.24.0"
         (f"{OLD}pip install datasets 'huggingface-hub<1'\n", ""),
         # it came along before, and stays
         (f"{NEW}pip install transformers==4.48.3 trl==0.15.2\npip install datasets\n", ""),
+        # a pin of an earlier command is no bound for a later one
+        (f"{OLD}pip install huggingface-hub==0.30.0\npip install datasets\n", HUB),
+        (f"{OLD}pip install datasets\npip install huggingface-hub==0.30.0\n", ""),
+        # names that are gone, of which no metadata speaks
+        (f"{DIFFUSERS}pip install transformers\n", NAMES),
+        (f"{DIFFUSERS}pip install transformers\npip install peft\n", NAMES),
+        (f"{DIFFUSERS}pip install transformers==4.40.0\n", ""),
+        (f"{DIFFUSERS}pip install transformers 'huggingface-hub<0.26'\n", ""),
+        (f"{DIFFUSERS}pip install transformers\npip install nobody-knows-it\n", ""),
+        # the library itself, where its command takes the newest
+        (f"{OLD}pip install -U huggingface-hub\n", HUB),
+        (f"{OLD}pip install huggingface-hub\n", ""),
+        (f"{OLD}pip install -U 'huggingface-hub<1'\n", ""),
+        # NumPy 1 was asked for, and torch is older than NumPy 2
+        (f"{TORCH}pip install opencv-python\n", "numpy<2"),
+        (f"{TORCH}pip install opencv-python\npip install peft\n", "numpy<2"),
+        (f"{TORCH}pip install 'opencv-python<4.12'\n", ""),
+        (f"{TORCH}pip install opencv-python numpy==1.26.4\n", ""),
+        (f"{TORCH}pip install opencv-python\npip install 'numpy<2'\n", ""),
+        (f"{TORCH.replace('2.1.0', '2.4.0')}pip install opencv-python\n", ""),
         # nobody knows what is there
         ("pip install transformers==4.48.3\npip install datasets\n", ""),
         (f"{OLD}pip install -e .\npip install datasets\n", ""),

@@ -18,6 +18,8 @@ from tests.unit.sources.manifests.installed.test_environment import planned
 if TYPE_CHECKING:
     from pathlib import Path
 
+CU126 = "https://download.pytorch.org/whl/cu126"
+
 
 @pytest.mark.parametrize(
     ("text", "bounds"),
@@ -34,6 +36,25 @@ if TYPE_CHECKING:
         ("datasets==2.14.5\nnumpy==1.26.4\n", {"pyarrow": "<21.0.0"}),
         # one below does not go with what is pinned beside it: that is another fault
         ("diffusers==0.27.2\ntransformers==4.56.2\n", {}),
+        # each release of a closed range asks for the same
+        ("diffusers>=0.27.2,<0.28\ntransformers==4.39.3\n", {"huggingface-hub": "<0.26.0"}),
+        ("diffusers~=0.24.0\n", {"huggingface-hub": "<0.26.0"}),
+        ("diffusers>=0.27.2,<0.30\ntransformers==4.39.3\n", {}),
+        ("diffusers>=0.27.2\n", {}),
+        # compiled for one torch, and for one CUDA, which it requires in no way
+        ("torch==2.8.0\ntorchcodec\n", {"torchcodec": "<0.8"}),
+        ("torch==2.8.0\ntorchcodec>=0.6\n", {"torchcodec": ">=0.6,<0.8"}),
+        ("torch==2.8.0\ntorchcodec==0.17.0\n", {}),  # another rule tells it
+        ("torch==2.8.0\n", {}),
+        ("torch==2.12.0\ntorchcodec\n", {}),
+        (
+            f"--extra-index-url {CU126}\ntorch==2.12.0+cu126\ntorchcodec\n",
+            {"torchcodec": "<0.14.0"},
+        ),
+        (
+            "--index-url https://download.pytorch.org/whl/cu126\ntorch==2.12.0+cu126\ntorchcodec\n",
+            {},
+        ),
         # no release of it comes that is too new
         ("datasets==2.15.0\ntransformers==4.46.3\n", {}),
     ],
