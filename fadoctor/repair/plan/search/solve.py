@@ -184,7 +184,7 @@ class _Search:
         state = dict(zip(problem.packages, chosen, strict=True))
         after = problem.environment
         for package in problem.order:
-            after = problem.post.apply(after, state[package])
+            after = problem.trial.apply(after, state[package])
         followers = aftermath(problem, state, after, careful=True).followers
         return (*exactly(problem, chosen, followers, after), *followers)
 
@@ -208,10 +208,8 @@ class _Search:
         """
         relations = self.relations[len(state)]
         found: list[Judgement] = []
-        for place, relation in enumerate(relations):
+        for place, relation in self.told.telling(relations, state):
             told = self.problem.judge(relation, environment)
-            if not told:
-                continue
             found += told
             if errors := self.told.learn(relation, state, told):
                 least = msgspec.structs.replace(least, errors=least.errors + errors)
@@ -232,13 +230,15 @@ class _Search:
         depth = len(state)
         problem = self.problem
         telling = (*before.telling, *fresh)
+        decide = problem.cells.deciding(fresh)
+        deciding = (*before.deciding, *decide)
         outlooks = problem.cells.next(
-            (before.environment, before.outlooks), environment, (telling, fresh),
+            (before.environment, before.outlooks), environment, (deciding, decide),
             self.backends[depth],
         ) if problem.gpus else {}  # fmt: skip
         failing = (*before.failing, *(each for each in fresh if each.outcome is Outcome.FAIL))
         node = PartialState(
-            state, environment, telling, outlooks, before.quarrels + quarrels, failing
+            state, environment, telling, outlooks, before.quarrels + quarrels, failing, deciding
         )
         bound = self.costs.of(node)
         ahead = self.ahead.of(bound, state, environment)
@@ -343,7 +343,7 @@ class _Search:
                     yield again
                 continue
             self.nodes += self.step
-            after = self.problem.post.apply(node.environment, choice)
+            after = self.problem.trial.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)
             least = self.ahead.of(least, state, after)
