@@ -11,11 +11,11 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.versions import version_key
-from fadoctor.model.fact import Known, fact_mapping
-from fadoctor.model.packages import PACKAGES, PLANNED, RELEASES, package_of
-from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, distribution_of
+from fadoctor.model.fact import fact_mapping
+from fadoctor.model.packages import PACKAGES, PLANNED, package_of
+from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
 from fadoctor.repair.plan.choices.released import accepts
-from fadoctor.repair.plan.search.tabled_ends import ends_in
+from fadoctor.repair.plan.search.tabled_ends import ends_in, text_of_cells
 from fadoctor.repair.plan.states.requirements import named_or_installed
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _LEAST = re.compile(r">=[\w.+]{1,60}")
 """A range with an end below alone."""
-_TEXTS = frozenset(("version", "requires", "others", "references", "note", "verified"))
-"""Columns that decide nothing, or tell the rows of two releases apart by their number."""
 _OF_RELEASE = ("version", "requires", "requires_python")
 """Facts that follow from the number of a release, or are compared as what it asks for."""
 
@@ -90,9 +88,9 @@ class SameStance:
             session.months.of(name, version),
             bool(choice.index),
             bool(self.problem.lowers(choice)),
-            _text(facts),
+            text_of_cells(facts),
             tuple(tuple(sorted(self._meant(package, each))) for each in asks),
-            tuple(self._rows(package, version)),
+            self._tabled.rows_of(package, version),
         )
 
     def _ends_of(self, package: str) -> tuple[list[Version], list[Version]]:
@@ -124,17 +122,3 @@ class SameStance:
     def _is_asked_alone(self, package: str, name: str) -> bool:
         """Return whether nothing that tables or metadata know asks for it but one package."""
         return (self._tabled.askers(name) | self._askers.get(name, set())) <= {package}
-
-    def _rows(self, package: str, version: str) -> Iterator[Hashable]:
-        """Yield what tables that list releases one by one say of one."""
-        keys = {"version": Known(version, "asked")}
-        for table in self._tabled.listing(package):
-            more = {"package": Known(distribution_of(package), "asked")}
-            found = self._matrix.find(table.table, keys | (more if "package" in table.keys else {}))
-            for row in found.rows:
-                asked = _TEXTS.union(RELEASES.get(package, ("", {}))[1])
-                yield _text({name: cell for name, cell in row.items() if name not in asked})
-
-
-def _text(facts: Mapping[str, object]) -> str:
-    return repr(sorted(facts.items(), key=str))

@@ -176,7 +176,7 @@ def _unproved(
 
 
 def _is_forgiven(each: Judgement, facts: Mapping[str, Fact]) -> bool:
-    found = each.scope.unknown_facts()
+    found = each.scope.doubts
     return bool(found) and (
         all(_is_about_code(name) or _is_as_read(facts.get(name)) for name in found)
         or not any(

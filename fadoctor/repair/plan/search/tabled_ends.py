@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.same_version import TABLE as SAME_VERSION
 from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.model.fact import Known
 from fadoctor.model.packages import PACKAGES, RELEASES, package_of
 from fadoctor.repair.plan.choices.choice import distribution_of
 from fadoctor.repair.plan.states.rule_inputs import compared_with
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from packaging.version import Version
 
@@ -29,6 +30,8 @@ _END = re.compile(r"(?P<side>>=|<(?!=))?\s?(?<![\w.])(?P<version>\d[\w.+]{0,60})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?<![._-])")
 _LISTS = "-releases"
 """What names of tables end with that list the releases of one package."""
+_TEXTS = frozenset(("version", "requires", "others", "references", "note", "verified"))
+"""Columns that decide nothing, or tell the rows of two releases apart by their number."""
 
 Ends = tuple[frozenset["Version"], frozenset["Version"]]
 """The versions before which something changes, and those at which."""
@@ -45,6 +48,7 @@ class TabledEnds:
         self._ends: dict[str, Ends] = {}
         self._of_rules: dict[tuple[str, str], Ends] = {}
         self._tables: dict[str, tuple[Table, ...]] = {}
+        self._rows: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def askers(self, name: str) -> frozenset[str]:
         """Return the packages of which releases ask for a distribution."""
@@ -67,7 +71,24 @@ class TabledEnds:
             self._of_rules[asked] = ends_in(texts)
         return self._of_rules[asked]
 
-    def listing(self, package: str) -> tuple[Table, ...]:
+    def rows_of(self, package: str, version: str) -> tuple[str, ...]:
+        """Return what tables that list releases one by one say of one, as texts."""
+        asked = (package, version)
+        if asked not in self._rows:
+            self._rows[asked] = tuple(self._read_rows(package, version))
+        return self._rows[asked]
+
+    def _read_rows(self, package: str, version: str) -> Iterator[str]:
+        """Yield what `rows_of` keeps."""
+        keys = {"version": Known(version, "asked")}
+        own = {"package": Known(distribution_of(package), "asked")}
+        told = _TEXTS.union(RELEASES.get(package, ("", {}))[1])
+        for table in self._listing(package):
+            asked = keys | (own if "package" in table.keys else {})
+            for row in self._matrix.find(table.table, asked).rows:
+                yield text_of_cells({n: cell for n, cell in row.items() if n not in told})
+
+    def _listing(self, package: str) -> tuple[Table, ...]:
         """Return the tables that list releases of a package one by one."""
         if package not in self._tables:
             head = distribution_of(package)
@@ -119,6 +140,11 @@ def ends_in(texts: Iterable[str]) -> Ends:
         for end in _END.finditer(text):
             found[not end["side"]].add(version_key(end["version"]))
     return frozenset(found[0]), frozenset(found[1])
+
+
+def text_of_cells(cells: Mapping[str, object]) -> str:
+    """Return facts or cells as a text that tells them apart from others."""
+    return repr(sorted(cells.items(), key=str))
 
 
 def _is_of_requirements(name: str, table: Table) -> bool:

@@ -11,12 +11,17 @@ from fadoctor.repair.plan.search.shortfall import failures
 from fadoctor.repair.plan.states.rule_inputs import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from fadoctor.judging.engine.evaluate import Judgement
+    from fadoctor.model.environment import Environment
     from fadoctor.repair.plan.search.cost import Cost
     from fadoctor.repair.plan.search.problem import Problem
     from fadoctor.repair.plan.states.relations import Relation, State
+
+
+_NONE = (0, 0)
+"""The errors and warnings of what tells none."""
 
 
 class Told:
@@ -34,8 +39,8 @@ class Told:
         ]
         self._found: dict[Hashable, dict[str, tuple[int, int]]] = {}
         """The errors and warnings that rules found, by what decides these, and their names."""
-        self._silent: dict[Hashable, set[str]] = {}
-        """The rules that told nothing, by what decides these."""
+        self._judged: dict[Hashable, dict[str, Sequence[Judgement]]] = {}
+        """All that rules told, by what decides these, and their names."""
 
     def _decided_at(self, depth: int, relation: Relation) -> tuple[str, ...]:
         """Return which packages decide a rule at a depth, in order; none where all may."""
@@ -43,32 +48,41 @@ class Told:
             return ()
         return tuple(name for name in self._problem.order[:depth] if name in relation.decided_by)
 
-    def telling(
-        self, relations: Sequence[Relation], state: State
-    ) -> Iterator[tuple[int, Relation]]:
-        """Yield the relations of a depth, with their places, that may tell something of a state."""
-        names = self._names[len(state)]
-        silent: dict[tuple[str, ...], Collection[str]] = {
-            each: self._silent.get(_chosen(each, state), ()) for each in self._deciding[len(state)]
-        }
-        silent[()] = ()
-        for place, relation in enumerate(relations):
-            if relation.key not in silent[names[relation.key]]:
-                yield place, relation
+    def of(
+        self, relations: Sequence[Relation], state: State, environment: Environment
+    ) -> Iterator[tuple[int, Sequence[Judgement], int]]:
+        """Yield what the relations of a depth tell of a state: place, judgements, and errors.
 
-    def learn(self, relation: Relation, state: State, told: Sequence[Judgement]) -> int:
-        """Take in what a rule tells of a state; return how many errors that is."""
-        names = self._names[len(state)][relation.key]
+        Those that tell nothing are left out. Of choices that decided a rule before, it tells the
+        same again.
+        """
+        names = self._names[len(state)]
+        chosen = {each: _chosen(each, state) for each in self._deciding[len(state)]}
+        before = {each: self._judged.setdefault(key, {}) for each, key in chosen.items()}
+        errors = {each: self._found.setdefault(key, {}) for each, key in chosen.items()}
+        for place, relation in enumerate(relations):
+            key, deciding = relation.key, names[relation.key]
+            told = before[deciding].get(key) if deciding else None
+            if told is None:
+                told = self._problem.judge(relation, environment)
+                found = self._counted(told)
+                if deciding:
+                    before[deciding][key] = told
+                    if any(found):
+                        errors[deciding][key] = found
+            elif told:
+                found = errors[deciding].get(key, _NONE)
+            if told:
+                yield place, told, found[0]
+
+    def _counted(self, told: Sequence[Judgement]) -> tuple[int, int]:
+        """Return how many errors and warnings a rule tells."""
         if not told:
-            if names:
-                self._silent.setdefault(_chosen(names, state), set()).add(relation.key)
-            return 0
-        errors = failures(told, Severity.ERROR, self._may_be_excused)
-        warnings = failures(told, Severity.WARNING, self._may_be_excused)
-        if names and (errors or warnings):
-            found = self._found.setdefault(_chosen(names, state), {})
-            found[relation.key] = errors, warnings
-        return errors
+            return _NONE
+        return (
+            failures(told, Severity.ERROR, self._may_be_excused),
+            failures(told, Severity.WARNING, self._may_be_excused),
+        )
 
     def within(self, least: Cost, state: State) -> Cost:
         """Return a bound with what rules told before of what decides them in a state."""

@@ -12,9 +12,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.same_version import TABLE
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
@@ -188,8 +188,8 @@ def _compared(matrix: Matrix) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for row in matrix.tables["requirement-checks"].rows:
         for text in (*cell_words(row.get("if_there")), *cell_words(row.get("beside"))):
-            name = Requirement(text).name
-            found[name] = found.get(name, frozenset()) | {str(row["package"])}
+            if (asked := asked_for(text)) is not None:
+                found[asked.name] = found.get(asked.name, frozenset()) | {str(row["package"])}
     for row in (*matrix.tables[MINIMUMS].rows, *matrix.tables[TABLE].rows):
         for name in (str(row["needs"]), *cell_words(row.get("beside"))):
             found[name] = found.get(name, frozenset()) | {str(row["package"])}
