@@ -73,12 +73,13 @@ def plan_of(
 ) -> Plan:
     """Return the plan for an environment; UsageError for names that nobody knows."""
     from fadoctor.judging.diagnose import foresee
-    from fadoctor.repair.plan.planner import hiding, session_of
+    from fadoctor.repair.plan.planner import hiding
+    from fadoctor.repair.plan.sessions import shared_session
     from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     if wanted.verify or (wanted.carried_out and _can_be_asked(request, environment)):
         question = _question_of(request, environment, wanted)
-        plan = _verified(request, environment, session_of(knowledge), question)
+        plan = _verified(request, environment, shared_session(knowledge), question)
         plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
         return hiding(plan, knowledge.current(wanted.ignore))
     return plan_on(request, foresee(environment, knowledge), environment, wanted)
@@ -91,12 +92,13 @@ def plan_on(
 
     `environment` is as it was read.
     """
-    from fadoctor.repair.plan.planner import hiding, make_plan_on, session_of
+    from fadoctor.repair.plan.planner import hiding, make_plan_on
+    from fadoctor.repair.plan.sessions import shared_session
     from fadoctor.repair.plan.written.spoken import by_hand_in_own_words
 
     knowledge = before.knowledge
     question = _question_of(request, environment, wanted)
-    plan = make_plan_on(before, session_of(knowledge), question)
+    plan = make_plan_on(before, shared_session(knowledge), question)
     plan = _saying_who_was_asked(plan) if _can_be_asked(request, environment) else plan
     plan = by_hand_in_own_words(plan, environment, is_here=not request.facts)
     return hiding(plan, knowledge.current(wanted.ignore))
@@ -230,12 +232,13 @@ def _held(plan: Plan, text: str) -> Plan:
 def _with_recipe(
     request: Request, knowledge: Knowledge, environment: Environment, wanted: PlanRequest
 ) -> tuple[Plan, Recipe]:
-    from fadoctor.repair.plan.planner import hiding, make_recipe, session_of
+    from fadoctor.repair.plan.planner import hiding, make_recipe
+    from fadoctor.repair.plan.sessions import shared_session
 
     question = _question_of(request, environment, wanted)
     # whatever project or folder is here: a recipe is for an environment of its own
     question = msgspec.structs.replace(question, project="", fresh="")
-    session = session_of(knowledge)
+    session = shared_session(knowledge)
     if wanted.verify:
         lessons = _agreed(request, environment, session, question).lessons
         question = msgspec.structs.replace(question, lessons=lessons)
@@ -257,13 +260,13 @@ def advised_findings(
 
     if not any(map(_has_something_to_prove, findings)):
         return in_own_words(findings, before.environment, is_here=not request.facts)
-    from fadoctor.repair.plan.planner import session_of
+    from fadoctor.repair.plan.sessions import shared_session
     from fadoctor.repair.plan.written.advise import advise
 
     # in whatever project or folder it will be carried out: the packages are the same
     question = _question_of(request, before.environment, PlanRequest())
     question = msgspec.structs.replace(question, project="", fresh="")
-    found = advise(findings, before, session_of(before.knowledge), question, plan)
+    found = advise(findings, before, shared_session(before.knowledge), question, plan)
     return in_own_words(found, before.environment, is_here=not request.facts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -48,14 +48,21 @@ class Written(NamedTuple):
         return as_read if self.found is None else self.found.given
 
 
-class Writing(NamedTuple):
+class Writing:
     """What plans are written into, and held against."""
 
-    request: Request
-    knowledge: Knowledge
-    as_read: Environment
-    environment: Environment
-    """What comes of the files today."""
+    def __init__(
+        self, request: Request, knowledge: Knowledge, as_read: Environment, environment: Environment
+    ) -> None:
+        """Take what was asked, and the environment: as it was read, and as it comes today."""
+        self.request, self.knowledge = request, knowledge
+        self.as_read, self.environment = as_read, environment
+
+    @cached_property
+    def _errors_before(self) -> frozenset[str]:
+        from fadoctor.repair.resolution.rewritten import errors_before
+
+        return errors_before(self.as_read, self.knowledge)
 
     def lines_for(self, plan: Plan) -> Written:
         """Return the lines of a plan: all that it moves, where the fewest would have an error."""
@@ -160,9 +167,9 @@ class Writing(NamedTuple):
         from fadoctor.model.errors import InputError
         from fadoctor.repair.resolution.rewritten import judge_rewritten
 
-        new = self._new(lines, plan)
         if not lines.rewrites:
             return Written(lines, None)
+        new = self._new(lines, plan)
         files = self.request.requirements
         try:
             found = judge_rewritten(self.as_read, self.knowledge, files, new, self.opener())
@@ -176,7 +183,7 @@ class Writing(NamedTuple):
         moved = {each.distribution: each.after for each in plan.changes}
         is_whole = all(each.diff or each.command for each in lines.edits)
         left = frozenset(plan.proof.errors) if is_whole else None
-        return NewTexts(lines.rewrites, moved, left)
+        return NewTexts(lines.rewrites, moved, left, self._errors_before)
 
 
 def refused(plan: Plan, written: Written) -> Plan:

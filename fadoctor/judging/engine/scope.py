@@ -38,7 +38,7 @@ _OPEN_ENDED = tuple(f"env.{name[:-1]}" for name in ENVIRONMENT_VARIABLES if name
 class Scope:
     """Resolves the paths of one rule for one subject, and keeps what was read as evidence."""
 
-    __slots__ = ("_cells", "_rows", "bindings", "environment", "matrix", "read", "rule")
+    __slots__ = ("_cells", "_doubts", "_rows", "bindings", "environment", "matrix", "read", "rule")
 
     def __init__(
         self, environment: Environment, matrix: Matrix, rule: Rule, bindings: Mapping[str, str]
@@ -50,6 +50,7 @@ class Scope:
         self.read: dict[str, Fact] = {}
         self._rows: dict[str, Rows] | None = None
         self._cells: dict[str, str] | None = None
+        self._doubts: tuple[str, ...] | None = None
 
     def resolve(self, path: str) -> Fact:
         """Return the fact, cell or name at a path; what was read becomes evidence."""
@@ -113,6 +114,13 @@ class Scope:
     def unknown_facts(self) -> dict[str, Unknown]:
         """Return what was read and is Unknown, by name."""
         return {name: fact for name, fact in self.read.items() if isinstance(fact, Unknown)}
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The names of `unknown_facts`, for who asks again and again of a rule that was judged."""
+        if self._doubts is None:
+            self._doubts = tuple(self.unknown_facts())
+        return self._doubts
 
     def _key(self, path: str) -> Fact:
         return Known(path[1:], "rule") if path.startswith("=") else self.resolve(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import elsewhere, of_other_pythons
-from fadoctor.knowledge.matrix.requirement_parser import parse_requirement
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import (
@@ -22,9 +22,8 @@ from fadoctor.model.packages import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from packaging.requirements import Requirement
-
     from fadoctor.knowledge.matrix.query import Matrix, Row
+    from fadoctor.knowledge.matrix.requirement_parser import AskedFor
 
 BY_NAMES = "name-bounds"
 """The table of the releases beside which one can be imported, by the names that it asks for."""
@@ -49,9 +48,18 @@ def declared(name: str, version: str, matrix: Matrix, python: str = "") -> dict[
 
     Without what it requires on other Pythons alone, where a Python is named.
     """
+    known: dict[tuple[str, str, str], dict[str, str]] = matrix.read.setdefault(declared, {})
+    asked = (name, version, python)
+    if asked not in known:
+        known[asked] = _declared_by(name, version, matrix, python)
+    return {**known[asked]}
+
+
+def _declared_by(name: str, version: str, matrix: Matrix, python: str) -> dict[str, str]:
+    """Return what `declared` keeps."""
     keys = {"package": Known(name, "asked"), "version": Known(version, "asked")}
     found = {
-        each.name: str(each.specifier)
+        each.name: each.specifier
         for table, columns in _TABLES.items()
         for row in matrix.find(table, keys).rows
         for each in _requirements(row, columns)
@@ -84,9 +92,7 @@ def _along(asked: dict[str, str], matrix: Matrix, python: str) -> list[tuple[str
         for row in matrix.find(_DECLARED, keys).rows:
             if specifier == f"=={lowest[1]}" or _IS_OPEN.fullmatch(str(row["version"])):
                 needs = _requirements(row, _OWN)
-                found += [
-                    (e.name, str(e.specifier)) for e in needs if e.name not in elsewhere_alone
-                ]
+                found += [(e.name, e.specifier) for e in needs if e.name not in elsewhere_alone]
     return found
 
 
@@ -122,11 +128,11 @@ def _both(one: str, other: str) -> str:
     return ",".join(each for each in clauses if each not in lower or each == highest)
 
 
-def _requirements(row: Row, columns: tuple[str, ...]) -> Iterator[Requirement]:
+def _requirements(row: Row, columns: tuple[str, ...]) -> Iterator[AskedFor]:
     for column in columns:
         if column == "requires" and row.get("in_extra") is True:
             continue
         for text in cell_words(row.get(column)):
-            each = parse_requirement(text)
-            if each is not None and each.marker is None:
+            each = asked_for(text)
+            if each is not None and not each.is_marked:
                 yield each

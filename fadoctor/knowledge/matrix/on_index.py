@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.installable import uninstallable
-from fadoctor.knowledge.matrix.published_files import PublishedFiles
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.versions import is_in, parse_specifier, parse_version, version_key
 from fadoctor.model.packages import RELEASE_TABLES, RELEASES, package_of
 
@@ -28,7 +28,8 @@ def on_index(
     allowed = parse_specifier(specifier) if specifier else None
     if table is None or (specifier and allowed is None):
         return ()
-    files, refused = PublishedFiles(matrix, platform, python), uninstallable(matrix, name)
+    files = ReadyMadeFiles.of(matrix).files_for(InstalledWhere(platform, python))
+    refused = uninstallable(matrix, name)
     found = {
         version
         for row in table.rows

@@ -50,7 +50,8 @@ class PublishedFiles:
     def are_listed(self, name: str) -> bool:
         """Return whether every release of a package is known here, with its files."""
         if self._names is None:
-            rows = self._table(BY_PLATFORM)
+            table = self._matrix.tables.get(BY_PLATFORM)
+            rows = table.rows if table is not None else ()
             self._names = frozenset(word for row in rows for word in cell_words(row["package"]))
         return name in self._names
 
@@ -92,13 +93,20 @@ class PublishedFiles:
         """Return the rows of a package by its releases."""
         if name not in self._rows:
             found: dict[Version | None, list[Row]] = {}
-            for row in (*self._table(TABLE), *self._table(BY_PLATFORM)):
-                if name in cell_words(row["package"]):
-                    for version in cell_words(row["version"]):
-                        found.setdefault(parse_version(version), []).append(row)
+            for row in _by_package(self._matrix).get(name, ()):
+                for version in cell_words(row["version"]):
+                    found.setdefault(parse_version(version), []).append(row)
             self._rows[name] = found
         return self._rows[name]
 
-    def _table(self, name: str) -> Iterator[Row]:
-        table = self._matrix.tables.get(name)
-        return iter(table.rows if table is not None else ())
+
+def _by_package(matrix: Matrix) -> dict[str, list[Row]]:
+    """Return the rows of both tables by package, for all platforms and Pythons."""
+    found: dict[str, list[Row]] | None = matrix.read.get(TABLE)
+    if found is None:
+        found = matrix.read[TABLE] = {}
+        for table in filter(None, map(matrix.tables.get, (TABLE, BY_PLATFORM))):
+            for row in table.rows:
+                for name in dict.fromkeys(cell_words(row["package"])):
+                    found.setdefault(name, []).append(row)
+    return found

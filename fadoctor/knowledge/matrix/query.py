@@ -9,7 +9,7 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown, Value
 from fadoctor.model.rule import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 Row = dict[str, Cell]
 
@@ -78,6 +78,8 @@ class Matrix:
     def __init__(self, tables: Mapping[str, Table]) -> None:
         self.tables = tables
         self._indexes: dict[str, Index] = {}
+        self.read: dict[Hashable, Any] = {}
+        """What readers of the tables keep for the next question: by the reader, what it read."""
 
     def find(self, table_name: str, keys: Mapping[str, Fact]) -> Rows:
         """Return the rows of a table that match all keys.

@@ -54,6 +54,8 @@ class ReadyMadeFiles:
         self._matrix = matrix
         self._published: dict[InstalledWhere, PublishedFiles] = {}
         self._along: dict[tuple[str, str, InstalledWhere], dict[str, str]] = {}
+        self._had: dict[tuple[str, str, InstalledWhere], bool] = {}
+        """Whether releases have a file for a place, and so has what they require in ranges."""
         self._files: dict[str, list[_Files]] = {}
         for row in matrix.tables["release-platforms"].rows:
             platforms, pythons = (row.get(name) for name in ("platforms", "pythons"))
@@ -71,6 +73,14 @@ class ReadyMadeFiles:
             needs, where = (frozenset(cell_words(row[name])) for name in ("needs", "platforms"))
             for name in cell_words(row["package"]):
                 self._conditions.setdefault(name, []).append((str(row["version"]), needs, where))
+
+    @staticmethod
+    def of(matrix: Matrix) -> ReadyMadeFiles:
+        """Return those of a matrix, which all that read it share."""
+        found: ReadyMadeFiles | None = matrix.read.get(ReadyMadeFiles)
+        if found is None:
+            found = matrix.read[ReadyMadeFiles] = ReadyMadeFiles(matrix)
+        return found
 
     def has_file(self, name: str, version: str, place: InstalledWhere) -> bool:
         """Return whether the index has a file of a release for a place, or nobody has looked."""
@@ -123,12 +133,12 @@ class ReadyMadeFiles:
         self, name: str, version: str, needs: Mapping[str, str], place: InstalledWhere
     ) -> bool:
         """Return whether a release has a file for a place, and so has what it requires."""
-        pins = {other: s[2:] for other, s in needs.items() if s.startswith("==") and "," not in s}
-        return (
-            self.has_file(name, version, place)
-            and all(self.has_file(other, pin, place) for other, pin in pins.items())
-            and not self.compiled_along(name, version, place)
-        )
+        asked = (name, version, place)
+        if asked not in self._had:
+            is_ready = self.has_file(name, version, place)
+            self._had[asked] = is_ready and not self.compiled_along(name, version, place)
+        pins = ((o, s[2:]) for o, s in needs.items() if s.startswith("==") and "," not in s)
+        return self._had[asked] and all(self.has_file(other, pin, place) for other, pin in pins)
 
     def _of(self, name: str, version: str) -> Iterator[_Files]:
         return (f for f in self._files.get(name, ()) if is_in(version, f.versions) is True)

@@ -5,13 +5,35 @@ It costs a tenth of a start, and most texts that are explained ask for no requir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from packaging.markers import Marker
     from packaging.requirements import Requirement
+
+
+class AskedFor(NamedTuple):
+    """What a requirement of a table asks for."""
+
+    name: str
+    specifier: str
+    is_marked: bool
+    """Whether it holds on some machines alone."""
+
+
+@lru_cache(maxsize=32_768)
+def asked_for(text: str) -> AskedFor | None:
+    """Return what a requirement asks for; None where the text is none.
+
+    Rows of tables are read for each question, and most releases ask for the same.
+    """
+    found = parse_requirement(text)
+    if found is None:
+        return None
+    return AskedFor(found.name, str(found.specifier), found.marker is not None)
 
 
 def parse_requirement(text: str) -> Requirement | None:

@@ -120,6 +120,13 @@ class Wheels:
         """Yield every file of flash-attn's release pages, or of one; doubtful ones included."""
         return self._files(OFFICIAL, **({"version": version} if version else {}))
 
+    def named_as(self, version: str) -> Iterator[WheelFile]:
+        """Yield the files of flash-attn's release pages that have a version in their names."""
+        for row in self.tables[_TABLES[OFFICIAL]].rows:
+            if version in (str(row.get("file_version")), *str(row["version"]).split()):
+                files = (self._file(OFFICIAL, row, words) for words in _choices(row, {}))
+                yield from (file for file in files if file.version == version)
+
     def community(self, version: str = "") -> Iterator[WheelFile]:
         """Yield every community file, or those of a version.
 

@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.judging.diagnose import Prognosis, foresee
 from fadoctor.judging.verdicts.predict import predict
 from fadoctor.knowledge.matrix.kernels import Kernels
-from fadoctor.knowledge.matrix.load import load_apart
+from fadoctor.knowledge.matrix.whole import new_matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import EXTENSIONS
 from fadoctor.model.plan import Plan, PlanOutcome, Proof
@@ -90,7 +90,7 @@ class PlannerRequest(msgspec.Struct, frozen=True):
 
 def session_of(knowledge: Knowledge) -> Session:
     """Return what plans for any environment share; reads the tables that are compiled apart."""
-    return Session(knowledge, load_apart(knowledge.tables))
+    return Session(knowledge, new_matrix(knowledge))
 
 
 def make_plan(environment: Environment, session: Session, question: PlannerRequest) -> Plan:

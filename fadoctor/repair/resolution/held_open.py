@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from fadoctor.knowledge.matrix.load import load_apart
 from fadoctor.knowledge.matrix.query import Matrix, cell_words
 from fadoctor.knowledge.matrix.versions import version_key
+from fadoctor.knowledge.matrix.whole import whole_matrix
 from fadoctor.model.fact import Known, Unknown, fact_text
 from fadoctor.model.packages import FLASH_ATTN, PACKAGES, RELEASE_TABLES, TORCH
 from fadoctor.model.plan import Action, ActionKind
@@ -56,7 +56,7 @@ def _compiled(environment: Environment, matrix: Matrix) -> _Compiled | None:
     newest = max((word for row in rows for word in cell_words(row["version"])), key=version_key)
     comes = newest if is_held else fact_text(version, "")
     there = environment.facts | {_VERSION: Known(comes, HELD)}
-    prebuilt = Prebuilt(matrix)
+    prebuilt = Prebuilt.of(matrix)
     found = prebuilt.facts(environment, there, comes).get(PREBUILT)
     fitting = prebuilt.newest_for(environment)
     if isinstance(found, Known) and found.value is False and fitting:
@@ -72,7 +72,7 @@ def held_notes(
     `environment`: as the files describe it once they are changed. `plan`: what changes them. What
     a person names and keeps its torch is told beside the plan.
     """
-    found = _compiled(environment, Matrix(load_apart(knowledge.tables)))
+    found = _compiled(environment, whole_matrix(knowledge))
     moved = {change.distribution for change in plan.changes} if plan else set()
     if found is None or _NAME in moved or not (found.is_newest or TORCH in moved):
         return
@@ -94,7 +94,7 @@ def with_ready_made(plan: Plan, environment: Environment, knowledge: Knowledge) 
     is_moved = any(change.distribution == _NAME for change in plan.changes)
     if plan.conflicts or is_moved or not any(action.is_step for action in plan.actions):
         return plan
-    matrix = Matrix(load_apart(knowledge.tables))
+    matrix = whole_matrix(knowledge)
     found = _compiled(environment, matrix)
     if found is None or not found.is_newest:
         return plan

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.packages import PACKAGES
 from fadoctor.repair.plan.choices.released import is_in_specifier
@@ -32,6 +32,15 @@ class HelperReleases:
     def __init__(self, matrix: Matrix, python: str) -> None:
         """Take the matrix, and the Python as ``3.12``, "" where it is not known."""
         self._matrix, self._python = matrix, python.rstrip("t")
+
+    @staticmethod
+    def of_matrix(matrix: Matrix, python: str) -> HelperReleases:
+        """Return those of a matrix for a Python, which all that read it share."""
+        asked = (HelperReleases, python)
+        if asked not in matrix.read:
+            matrix.read[asked] = HelperReleases(matrix, python)
+        found: HelperReleases = matrix.read[asked]
+        return found
 
     @cached_property
     def _all(self) -> dict[str, dict[str, _Release]]:
@@ -82,5 +91,5 @@ class HelperReleases:
 def _requires(row: Row) -> dict[str, str]:
     """Return what an installer looks at: not what stands in an extra."""
     own = [] if row.get("in_extra") is True else cell_words(row.get("requires"))
-    found = map(Requirement, (*own, *cell_words(row.get("also"))))
-    return {each.name: str(each.specifier) for each in found}
+    found = map(asked_for, (*own, *cell_words(row.get("also"))))
+    return {each.name: each.specifier for each in found if each is not None}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.diagnose import foresee
-from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.whole import whole_matrix
 from fadoctor.model.fact import Absent, Known, fact_text
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import SETUPS, TORCH, TRITON, package_of
 from fadoctor.model.place import Place
 from fadoctor.model.plan import ActionKind
-from fadoctor.repair.plan.planner import make_plan_on, session_of
+from fadoctor.repair.plan.planner import make_plan_on
+from fadoctor.repair.plan.sessions import shared_session
 from fadoctor.repair.plan.states.compiled import ASSUMED
 from fadoctor.repair.resolution.judge import plan_base
 from fadoctor.repair.resolution.left_open import open_bounds
@@ -81,7 +81,7 @@ def new_notes(
     manifests = [_of_new(_read(opened(name), texts)) for name in names]
     if any(speaks_of_image(note) for each in manifests for note in each.notes):
         return
-    matrix = Matrix(load_apart(knowledge.tables))
+    matrix = whole_matrix(knowledge)
     given = planned_environment(environment, manifests, matrix)
     comes = plan_base(given, knowledge)
     there = {each.fingerprint for each in _errors(plan_base(environment, knowledge), knowledge)}
@@ -119,8 +119,8 @@ def _advice(
     question: Callable[[Environment], PlannerRequest],
 ) -> str:
     """Return what to write then, as a sentence; "" where a plan does not reach it."""
-    comes, matrix = plan_base(given, knowledge), Matrix(load_apart(knowledge.tables))
-    plan = make_plan_on(foresee(comes, knowledge), session_of(knowledge), question(comes))
+    comes, matrix = plan_base(given, knowledge), whole_matrix(knowledge)
+    plan = make_plan_on(foresee(comes, knowledge), shared_session(knowledge), question(comes))
     is_proved = not (plan.conflicts or plan.proof.errors)
     asked = dict(_asked(plan.actions)) if is_proved else {}
     # what commands pin stays, but for a file in place of sources

@@ -107,9 +107,9 @@ def plan_base(environment: Environment, knowledge: Knowledge) -> Environment:
 def _matrix(environment: Environment, knowledge: Knowledge) -> Matrix:
     if not isinstance(environment.fact("flash_attn.distribution"), Known):
         return Matrix(knowledge.tables)
-    from fadoctor.knowledge.matrix.load import load_apart  # noqa: PLC0415 -- only where its releases count
+    from fadoctor.knowledge.matrix.whole import whole_matrix  # noqa: PLC0415 -- only where its releases count
 
-    return Matrix(load_apart(knowledge.tables))
+    return whole_matrix(knowledge)
 
 
 def _is_meant(each: Undecided, environment: Environment) -> bool:

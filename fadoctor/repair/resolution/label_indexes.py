@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.judging.diagnose import foresee
-from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import version_part
+from fadoctor.knowledge.matrix.whole import whole_matrix
 from fadoctor.model.fact import fact_mapping, fact_text
 from fadoctor.model.packages import TORCH, package_of
 from fadoctor.model.plan import Action, ActionKind
@@ -21,6 +20,7 @@ from fadoctor.sources.manifests.installed.index_releases import UNLABELLED
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
     from fadoctor.model.plan import Plan
     from fadoctor.model.rule import Knowledge
@@ -35,7 +35,7 @@ def with_label_indexes(plan: Plan, environment: Environment, knowledge: Knowledg
     moved = {change.distribution for change in plan.changes}
     if not told or plan.conflicts or not moved.isdisjoint(told):
         return plan
-    asked = tuple(_asked(environment, tuple(told), Matrix(load_apart(knowledge.tables))))
+    asked = tuple(_asked(environment, tuple(told), whole_matrix(knowledge)))
     if not asked:
         return plan
     found = foresee(environment, knowledge, predicts=False).assessment.findings

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.judging.diagnose import foresee
-from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import version_key, version_part
+from fadoctor.knowledge.matrix.whole import whole_matrix
 from fadoctor.model.finding import Severity
 from fadoctor.model.fix import StepKind
 from fadoctor.model.packages import NUMPY, TORCH, package_of
@@ -179,7 +178,7 @@ def _open(environment: Environment, knowledge: Knowledge) -> Iterator[_Open]:
     """Yield packages, what is wrong with the newest of each, and the bound that ends all of it."""
     if not any(map(package_of, environment.bounded)):
         return
-    matrix = Matrix(load_apart(knowledge.tables))
+    matrix = whole_matrix(knowledge)
     resolver, taken = resolved_today(environment, matrix)
     known = settled(labelled(resolver.world(taken)))
     told = {each.fingerprint for each in foresee(known, knowledge).assessment.findings}

@@ -50,6 +50,14 @@ class Prebuilt:
         self._found: dict[tuple[str, WheelRequest], tuple[dict[str, Fact], WheelFile | None]] = {}
         self._files: dict[str, dict[str, WheelFile]] = {}
 
+    @staticmethod
+    def of(matrix: Matrix) -> Prebuilt:
+        """Return those of a matrix, which all that read it share."""
+        if Prebuilt not in matrix.read:
+            matrix.read[Prebuilt] = Prebuilt(matrix)
+        found: Prebuilt = matrix.read[Prebuilt]
+        return found
+
     @cached_property
     def _plans(self) -> Files:
         return Files(self._matrix)
@@ -162,8 +170,7 @@ class Prebuilt:
         """Return the official file that lies at an address."""
         name = unquote(address.rpartition("/")[2])
         if version not in self._files:
-            files = self._wheels.official()
-            self._files[version] = {f.name: f for f in files if f.version == version}
+            self._files[version] = {f.name: f for f in self._wheels.named_as(version)}
         return self._files[version].get(name)
 
     def _judged(

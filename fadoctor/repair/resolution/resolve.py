@@ -44,7 +44,7 @@ class Resolver:
         self.environment, self.versions = environment, versions
         unasked, python = _without_their_extras(environment), python_of(environment).rstrip("t")
         extras = _with_their_extras(environment)
-        self.prebuilt = Prebuilt(versions.matrix)
+        self.prebuilt = Prebuilt.of(versions.matrix)
         self.ranges = package_of(environment.ranges)
         self.bounds = package_of(environment.asked)
         self.exact = {

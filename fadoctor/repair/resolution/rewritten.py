@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from fadoctor.judging.diagnose import foresee
-from fadoctor.knowledge.matrix.load import load_apart
-from fadoctor.knowledge.matrix.query import Matrix
+from fadoctor.knowledge.matrix.whole import whole_matrix
 from fadoctor.model.fact import Known, Unknown
 from fadoctor.model.finding import Severity
 from fadoctor.model.packages import PACKAGES, package_of
@@ -40,6 +39,8 @@ class NewTexts(NamedTuple):
     """Distribution -> the version that locks are made to have, "" for none."""
     left: frozenset[str] | None = None
     """The rules whose errors stay, as the plan says; None where hands have to change more."""
+    before: frozenset[str] | None = None
+    """The `errors_before` of the environment, where they are known."""
 
 
 class Rewritten(NamedTuple):
@@ -76,15 +77,20 @@ def judge_rewritten(
         text = texts.get(source.name, source.text)
         manifest = read_source(msgspec.structs.replace(source, text=text, instead=texts))
         manifests.append(_locked_again(manifest, new.moved) if texts else manifest)
-    matrix = Matrix(load_apart(knowledge.tables))
+    matrix = whole_matrix(knowledge)
     given = planned_environment(environment, manifests, matrix)
     after = plan_base(given, knowledge)
-    before = {each.rule_id for each in _errors(plan_base(environment, knowledge), knowledge)}
+    before = errors_before(environment, knowledge) if new.before is None else new.before
     meant = before if new.left is None else before & new.left
     found = tuple(_errors(after, knowledge))
     worse = tuple(each for each in found if each.rule_id not in meant)
     now = {each.rule_id for each in found}
-    return Rewritten(after, worse, given, frozenset(before - now), frozenset(before & now))
+    return Rewritten(after, worse, given, before - now, before & now)
+
+
+def errors_before(environment: Environment, knowledge: Knowledge) -> frozenset[str]:
+    """Return the rules that find errors in what texts make of a machine."""
+    return frozenset(e.rule_id for e in _errors(plan_base(environment, knowledge), knowledge))
 
 
 def worse_beside(
@@ -100,8 +106,8 @@ def worse_beside(
     """
     names = tuple(names)
     manifests = [read_source(opened(name)) for name in names]
-    before = planned_environment(environment, manifests, Matrix(load_apart(knowledge.tables)))
-    new = new._replace(left=None)
+    before = planned_environment(environment, manifests, whole_matrix(knowledge))
+    new = new._replace(left=None, before=None)
     return judge_rewritten(before, knowledge, names, new, opened).worse
 
 

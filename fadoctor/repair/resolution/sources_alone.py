@@ -26,7 +26,7 @@ def compiled_here(environment: Environment, matrix: Matrix) -> Iterator[str]:
     """Yield what is compiled of an environment that manifests describe, in words."""
     platform = fact_text(environment.fact("host.platform"), "")
     python = python_of(environment).rstrip("t")
-    served, here = ReadyMadeFiles(matrix), InstalledWhere(platform, python)
+    served, here = ReadyMadeFiles.of(matrix), InstalledWhere(platform, python)
     files = served.files_for(here)
     of_pypi = _named(environment)
     place = " and ".join(filter(None, (platform, python and f"Python {python}")))

@@ -54,10 +54,10 @@ class Versions:
         """Take the environment, whose platform and Python decide what can be installed."""
         self.environment, self.matrix = environment, matrix
         self._markers = Markers(marker_target(environment.facts))
-        self._helpers = HelperReleases(matrix, python_of(environment))
+        self._helpers = HelperReleases.of_matrix(matrix, python_of(environment))
         platform = _text(environment, "host.platform")
         self._place = InstalledWhere(platform, python_of(environment))
-        self._ready_made = ReadyMadeFiles(matrix)
+        self._ready_made = ReadyMadeFiles.of(matrix)
         self._files = self._ready_made.files_for(self._place)
         self._known: dict[str, tuple[str, ...]] = {}
         self._within: dict[tuple[str, str], tuple[str, ...]] = {}

@@ -97,10 +97,10 @@ def _not_asked(environment: Environment) -> dict[str, Fact]:
 
 
 def derive_requirements(
-    environment: Environment, matrix: Matrix, packages: Collection[str]
+    environment: Environment, matrix: Matrix, packages: Collection[str], *, advises: bool = True
 ) -> Environment:
     """Return the environment with what of some packages' requirements and pairs is not met."""
-    found = unmet_requirements(environment.facts, matrix, packages)
+    found = unmet_requirements(environment.facts, matrix, packages, advises=advises)
     known = [package for package in packages if package in PACKAGES]
     found |= pair_facts(environment.facts, matrix, known, is_state=True)
     found |= mistaken_facts(environment.facts, matrix) | _unfit(environment.facts)

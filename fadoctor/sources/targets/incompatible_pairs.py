@@ -66,14 +66,19 @@ def pairs_of(
 
 def paired_with(distributions: Collection[str], matrix: Matrix) -> tuple[str, ...]:
     """Return the prefixes of the packages of which the matrix says with what of some they go."""
-    names = {
-        name
-        for table in (TABLE, BY_NAMES)
-        for row in matrix.tables[table].rows
-        if row["beside"] in distributions
-        for name in str(row["package"]).split()
-    }
+    askers = _askers(matrix)
+    names = frozenset().union(*(askers[each] for each in askers.keys() & set(distributions)))
     return tuple(key for key, several in PACKAGES.items() if not names.isdisjoint(several))
+
+
+def _askers(matrix: Matrix) -> dict[str, set[str]]:
+    """Return distribution -> those of which the tables say with what of it they go."""
+    found: dict[str, set[str]] | None = matrix.read.get(PAIRED)
+    if found is None:
+        found = matrix.read[PAIRED] = {}
+        for row in (row for table in (TABLE, BY_NAMES) for row in matrix.tables[table].rows):
+            found.setdefault(str(row["beside"]), set()).update(str(row["package"]).split())
+    return found
 
 
 def _of_package(

@@ -51,9 +51,11 @@ class _Unmet(msgspec.Struct, frozen=True):
 
 
 def unmet_requirements(
-    facts: Mapping[str, Fact], matrix: Matrix, packages: Collection[str]
+    facts: Mapping[str, Fact], matrix: Matrix, packages: Collection[str], *, advises: bool = True
 ) -> dict[str, Fact]:
     """Return what of the packages' requirements does not hold.
+
+    `advises`: with what could be installed instead; no condition of a rule asks for that.
 
     ``unmet`` has all of it, ``unmet_alone`` what no rule of its own speaks of, ready to be
     installed, ``missing`` the names that are not installed at all. Requirements of what conda
@@ -65,19 +67,17 @@ def unmet_requirements(
     found: dict[str, Fact] = {}
     for package in packages:
         if isinstance(facts.get(f"{package}.version"), (Known, Unknown)):
-            values = _of_package(package, installed, facts, matrix)
+            values = _of_package(_Checks(package, facts, matrix, advises=advises), installed)
             found |= {f"{package}.{name}": fact for name, fact in values.items()}
     return found
 
 
-def _of_package(
-    package: str, installed: Fact, facts: Mapping[str, Fact], matrix: Matrix
-) -> dict[str, Fact]:
+def _of_package(checks: _Checks, installed: Fact) -> dict[str, Fact]:
+    package, facts = checks.key, checks.facts
     requires = facts.get(f"{package}.requires", Unknown("it was not read", package))
     installer = facts.get(f"{package}.installer")
     if isinstance(installer, Known) and installer.value == "conda":
         return dict.fromkeys(DERIVED, Absent("conda has names of its own"))
-    checks = _Checks(package, facts, matrix)
     if not isinstance(requires, Known) or not isinstance(requires.value, dict):
         below = [*_below_minimum(_listed(installed, facts.get(NAMED)), checks, ())]
         told = {**_values(below, checks), "missing": requires} if below else {}
@@ -122,10 +122,11 @@ def _values(unmet: list[_Unmet], checks: _Checks) -> dict[str, Fact]:
         **_told(told, checks),
     }
     outside = {each.name: each.specifier for each in told if each.version}
-    # Late: most environments have nothing to say here.
-    from fadoctor.sources.targets.accepted_releases import accepted  # noqa: PLC0415
+    if checks.advises:
+        # Late: most environments have nothing to say here.
+        from fadoctor.sources.targets.accepted_releases import accepted  # noqa: PLC0415
 
-    values |= accepted(checks.distribution, outside, checks.facts, checks.matrix)
+        values |= accepted(checks.distribution, outside, checks.facts, checks.matrix)
     names = (*DERIVED, *values)
     return {
         name: Known(values[name], _SOURCE) if values.get(name) else Absent(f"{_SOURCE}: none")
@@ -173,7 +174,10 @@ def _told(unmet: list[_Unmet], checks: _Checks) -> dict[str, Value]:
 class _Checks:
     """What the matrix knows about the requirements of one package."""
 
-    def __init__(self, package: str, facts: Mapping[str, Fact], matrix: Matrix) -> None:
+    def __init__(
+        self, package: str, facts: Mapping[str, Fact], matrix: Matrix, *, advises: bool
+    ) -> None:
+        self.key, self.advises = package, advises
         name = facts.get(f"{package}.distribution")
         self.package = name if isinstance(name, Known) else Known(PACKAGES[package][0], package)
         self.facts, self.matrix = facts, matrix

@@ -223,7 +223,7 @@ class Company:
         What a package goes with is asked of packages that nobody decides about, too.
         """
         problem = self.problem
-        after = problem.post.after(self.environment, [*self.followers.values(), choice])
+        after = problem.trial.after(self.environment, [*self.followers.values(), choice])
         if isinstance(after.facts.get(f"{choice.package}.pair_told"), Known):
             return True
         return any(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from packaging.requirements import Requirement
-
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.versions import is_in, version_key
 from fadoctor.model.fact import Known
 from fadoctor.model.packages import FRAMEWORK_TABLE, HUGGINGFACE_HUB, TRANSFORMERS
@@ -39,7 +38,7 @@ class Helpers:
     def __init__(self, matrix: Matrix) -> None:
         """Take the matrix, whose table names their releases."""
         self.matrix = matrix
-        self.published = ReadyMadeFiles(matrix)
+        self.published = ReadyMadeFiles.of(matrix)
         tables = ("helper-releases", "numpy-releases", FRAMEWORK_TABLE)
         self.rows = tuple(row for table in tables for row in matrix.tables[table].rows)
         self._releases: dict[str, list[tuple[str, str, Needs]]] = {}
@@ -260,5 +259,5 @@ class Helpers:
 
 
 def _needs(cell: object) -> Needs:
-    found = map(Requirement, cell_words(cell))
-    return tuple((each.name, str(each.specifier)) for each in found)
+    found = map(asked_for, cell_words(cell))
+    return tuple((each.name, each.specifier) for each in found if each is not None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.installable import uninstallable
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.versions import version_key, version_part
 from fadoctor.model.fact import Absent, Known, fact_mapping
 from fadoctor.model.packages import (
@@ -60,10 +60,11 @@ class Releases:
         """Take the matrix, and what is known of the indexes with builds of torch."""
         self.matrix = matrix
         self.indexes = indexes
-        self.published = ReadyMadeFiles(matrix)
+        self.published = ReadyMadeFiles.of(matrix)
         self._all: dict[str, tuple[Choice, ...]] = {}
         self._asked: dict[tuple[str, ...], tuple[Choice, ...]] = {}
         self._come: dict[tuple[str, str, InstalledWhere], bool] = {}
+        self._had: dict[tuple[str, str, InstalledWhere], Choice | None] = {}
 
     def fitting(self, package: str, environment: Environment) -> tuple[Choice, ...]:
         """Return the releases of a package that ask for the environment's torch, newest first."""
@@ -81,13 +82,15 @@ class Releases:
         if package in COMPILED_BESIDE and not self._has_cuda_of_pypi(torch, environment):
             return []
         place = InstalledWhere(text_of(environment, "host.platform"), python.rstrip("t"))
-        found = [
+        fits = (
             choice
-            for choice in self._to_be_had(package, place)
+            for choice in self.every(package)
             if accepts(fact_mapping(choice.facts[f"{package}.requires"])[TORCH], torch)
             and is_in_specifier(python.rstrip("t"), choice.facts.get(f"{package}.requires_python"))
             and (not choice.pythons or python in choice.pythons)
-        ]
+        )
+        had = (self._to_be_had(choice, place) for choice in fits)
+        found = [choice for choice in had if choice is not None]
         if package in BESIDE_TORCH:
             found = [
                 self._built_like_torch(choice, environment)
@@ -96,17 +99,27 @@ class Releases:
             ]
         return found
 
-    def _to_be_had(self, package: str, place: InstalledWhere) -> Iterator[Choice]:
-        """Yield the releases that can be had in a place, with what they require there."""
-        fact, name = f"{package}.requires", distribution_of(package)
-        for choice in self.every(package):
-            needs = fact_mapping(choice.facts[fact])
-            here = self.published.required(name, choice.version, needs, place.platform)
-            is_whole = all(self._comes(other, text, place) for other, text in here.items())
-            if is_whole and self.published.can_be_had(name, choice.version, here, place):
-                facts = {**choice.facts, fact: Known(here, AFTER)}
-                same = len(here) == len(needs)
-                yield choice if same else msgspec.structs.replace(choice, facts=facts)
+    def _to_be_had(self, choice: Choice, place: InstalledWhere) -> Choice | None:
+        """Return a release with what it requires in a place; None where it cannot be had there.
+
+        Each torch asks again for most of them.
+        """
+        asked = (choice.package, choice.version, place)
+        if asked not in self._had:
+            self._had[asked] = self._had_in(choice, place)
+        return self._had[asked]
+
+    def _had_in(self, choice: Choice, place: InstalledWhere) -> Choice | None:
+        """Return what `_to_be_had` keeps."""
+        fact, name = f"{choice.package}.requires", distribution_of(choice.package)
+        needs = fact_mapping(choice.facts[fact])
+        here = self.published.required(name, choice.version, needs, place.platform)
+        is_whole = all(self._comes(other, text, place) for other, text in here.items())
+        if not (is_whole and self.published.can_be_had(name, choice.version, here, place)):
+            return None
+        if len(here) == len(needs):
+            return choice
+        return msgspec.structs.replace(choice, facts={**choice.facts, fact: Known(here, AFTER)})
 
     def _comes(self, name: str, specifier: str, place: InstalledWhere) -> bool:
         """Return whether an installer gets a release that is asked for, or nobody knows which."""
@@ -182,7 +195,8 @@ class Releases:
             if version not in refused
         }
         for age, version in enumerate(sorted(rows, key=version_key, reverse=True)):
-            needs = {each.name: str(each.specifier) for each in _needs(rows[version])}
+            found = map(asked_for, cell_words(rows[version].get("requires")))
+            needs = {each.name: each.specifier for each in found if each is not None}
             if package not in COMPILED_BESIDE:
                 needs.setdefault(TORCH, "")  # older releases have it in an extra
             if TORCH in needs:
@@ -317,10 +331,6 @@ class Releases:
         if build == PYPI and (read := self._cuda_of_file(package, version, platform)):
             return read
         return self.indexes.cuda_of(build, self.published_with(package, version), platform)
-
-
-def _needs(row: Row) -> tuple[Requirement, ...]:
-    return tuple(map(Requirement, cell_words(row.get("requires"))))
 
 
 def python_of(environment: Environment) -> str:

@@ -132,14 +132,16 @@ class CostsAhead:
             if kind in seen:
                 continue
             seen.add(kind)
-            more = self.unchosen.more(beside, choice) if beside is not None else _NONE
             broken = sum(
                 package in state and not satisfies(installed.get(needed, ""), specifier)
                 for needed, package, specifier in needs
             )
+            if best is not None and best <= (broken, 0):
+                continue  # a newer release asks for no more
+            more = self.unchosen.more(beside, choice) if beside is not None else _NONE
             asked = broken + more[0], more[1]
             if best is not None and best <= asked:
-                continue  # a newer release asks for no more
+                continue
             best = asked
             yield _Way(choice, *asked, 0, more == _NONE)
             if best <= _NONE:

@@ -52,6 +52,8 @@ class PartialState(msgspec.Struct, frozen=True):
     """Requirements between decided packages that are broken."""
     failing: tuple[Judgement, ...] = ()
     """Those of `telling` that are held against it: few of many."""
+    deciding: tuple[Judgement, ...] = ()
+    """Those of `telling` that can keep a backend from working."""
     bound: Cost = Cost()
     """What it costs at least, by what is decided."""
     ahead: Cost = Cost()

@@ -11,7 +11,6 @@ import msgspec
 
 from fadoctor.judging.verdicts.predict import concerns, decides, decides_a_verdict, forbids
 from fadoctor.knowledge.matrix.kernels import Kernels, visible_gpus
-from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Known, fact_mapping, fact_text
 from fadoctor.model.finding import Finding, Severity
@@ -40,10 +39,13 @@ from fadoctor.repair.plan.choices.offers import offers_of
 from fadoctor.repair.plan.choices.pair_bounds import PairBounds
 from fadoctor.repair.plan.choices.release_months import ReleaseMonths
 from fadoctor.repair.plan.choices.released import accepts, is_there
+from fadoctor.repair.plan.choices.releases import python_of
 from fadoctor.repair.plan.choices.ruled_out import RuledOut
 from fadoctor.repair.plan.hub.hub_preconditions import offers_beside_pair
 from fadoctor.repair.plan.hub.hub_route import HubRoute, hub_packages, is_offered
 from fadoctor.repair.plan.search.lessons import Lessons
+from fadoctor.repair.plan.search.suiting import Suiting
+from fadoctor.repair.plan.search.tabled_ends import TabledEnds
 from fadoctor.repair.plan.search.wishes import HALF, PAIR, may_work, without_hub
 from fadoctor.repair.plan.states.backend_predictions import Cells
 from fadoctor.repair.plan.states.broken_requirements import Quarrels
@@ -66,8 +68,9 @@ if TYPE_CHECKING:
 
     from fadoctor.judging.engine.evaluate import Judgement
     from fadoctor.knowledge.matrix.kernels import Gpu
+    from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.model.environment import Environment
-    from fadoctor.model.rule import Knowledge, Table
+    from fadoctor.model.rule import Knowledge
     from fadoctor.repair.plan.choices.choice import Choice
     from fadoctor.repair.plan.search.wishes import Wishes
     from fadoctor.repair.plan.states.backend_predictions import Memory
@@ -80,10 +83,9 @@ NO_GPU = "--gpu none"
 class Session:
     """What planning needs of the knowledge base, whatever the environment."""
 
-    def __init__(self, knowledge: Knowledge, tables: Mapping[str, Table]) -> None:
+    def __init__(self, knowledge: Knowledge, matrix: Matrix) -> None:
         """Take the knowledge, and all tables: those that are compiled apart included."""
-        self.knowledge = knowledge
-        self.matrix = Matrix(tables)
+        self.knowledge, self.matrix = knowledge, matrix
         self.candidates = Candidates(self.matrix)
         self.hub = HubRoute(self.matrix, self.candidates.helpers)
         self.post = PostState(self.matrix)
@@ -93,6 +95,16 @@ class Session:
         self.relations = relations_of(knowledge.rules)
         self.judge = Judge(self.matrix)
         self.verdicts: Memory = {}
+        self.tabled = TabledEnds(self.matrix, self.candidates.listed)
+        self._suiting: dict[tuple[str, str], Suiting] = {}
+
+    def suiting(self, environment: Environment) -> Suiting:
+        """Return what is known of the releases for the Python and platform of an environment."""
+        place = (python_of(environment), fact_text(environment.fact("host.platform"), ""))
+        if place not in self._suiting:
+            helpers = self.candidates.helpers
+            self._suiting[place] = Suiting(environment, helpers, self.bounds, self.pairs)
+        return self._suiting[place]
 
 
 class Problem:
@@ -151,6 +163,7 @@ class Problem:
         system = fact_text(environment.fact("host.os"), "")
         self.cells = Cells(self.kernels, (*machine, system), self.worked, session.verdicts)
         self.post = PostState(session.matrix, environment)
+        self.trial = self.post.without_advice()
         self.judge = session.judge.within(environment).judge
         self.quarrels = Quarrels(self)
         needs = self.requirements(environment)

@@ -141,7 +141,8 @@ def best_answers(
     """Return for each GPU and backend the answer for its better half-precision dtype."""
     found: dict[tuple[str, Backend], Answer] = {}
     half = [verdict for verdict in verdicts if verdict.dtype in HALF]
-    unproved: frozenset[str] | None = None
+    doubts = (v.because for v in half if v.predicted is Predicted.UNKNOWN)
+    unproved = _unproved(frozenset().union(*doubts), judgements, environment)
     for verdict in half:
         match verdict.predicted:
             case Predicted.WORKS:
@@ -149,7 +150,6 @@ def best_answers(
             case Predicted.FAILS:
                 answer = FAILS
             case Predicted.UNKNOWN:
-                unproved = _unproved(judgements, environment) if unproved is None else unproved
                 because = set(verdict.because)
                 answer = UNPROVED if because and because <= unproved else UNDECIDED
         cell = (verdict.gpu, verdict.backend)
@@ -157,8 +157,10 @@ def best_answers(
     return found
 
 
-def _unproved(judgements: Iterable[Judgement], environment: Environment) -> frozenset[str]:
-    """Return the ids of rules whose doubt counts against no plan: it is said.
+def _unproved(
+    asked: frozenset[str], judgements: Iterable[Judgement], environment: Environment
+) -> frozenset[str]:
+    """Return the ids, of those asked for, of rules whose doubt counts against no plan: it is said.
 
     Nobody has read for which GPUs a file has code, or nobody could read a fact of what is there
     already, which another release would only hide. Where a fact is from, the environment says: a
@@ -166,14 +168,15 @@ def _unproved(judgements: Iterable[Judgement], environment: Environment) -> froz
     """
     facts = environment.facts
     undecided: dict[str, bool] = {}
-    for each in judgements:
-        if each.outcome is Outcome.UNKNOWN and undecided.get(each.rule.id, True):
+    for each in judgements if asked else ():
+        is_asked = each.outcome is Outcome.UNKNOWN and each.rule.id in asked
+        if is_asked and undecided.get(each.rule.id, True):
             undecided[each.rule.id] = _is_forgiven(each, facts)
     return frozenset(rule_id for rule_id, forgiven in undecided.items() if forgiven)
 
 
 def _is_forgiven(each: Judgement, facts: Mapping[str, Fact]) -> bool:
-    found = each.scope.unknown_facts()
+    found = each.scope.doubts
     return bool(found) and (
         all(_is_about_code(name) or _is_as_read(facts.get(name)) for name in found)
         or not any(

@@ -21,7 +21,7 @@ from fadoctor.repair.plan.search.depths import Depths
 from fadoctor.repair.plan.search.last_ranges import exactly
 from fadoctor.repair.plan.search.solution import Solution
 from fadoctor.repair.plan.search.told import Told
-from fadoctor.repair.plan.states.follow_ups import aftermath
+from fadoctor.repair.plan.states.follow_ups import Aftermath, aftermath
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -132,6 +132,9 @@ class _Search:
         self.comes_again = False
         """Whether the states that are looked at are looked at once more."""
         self._judged_once: dict[Hashable, PartialState | None] = {}
+        self._domains: dict[Hashable, list[Choice]] = {}
+        self._ends: dict[Hashable, Aftermath] = {}
+        """What follows from states that are looked at once more, by their choices."""
         self.path: list[PartialState] = []
         """The states from the first to the one that is looked at."""
         self.excess: list[int | None] = []
@@ -184,7 +187,7 @@ class _Search:
         state = dict(zip(problem.packages, chosen, strict=True))
         after = problem.environment
         for package in problem.order:
-            after = problem.post.apply(after, state[package])
+            after = problem.trial.apply(after, state[package])
         followers = aftermath(problem, state, after, careful=True).followers
         return (*exactly(problem, chosen, followers, after), *followers)
 
@@ -208,12 +211,9 @@ class _Search:
         """
         relations = self.relations[len(state)]
         found: list[Judgement] = []
-        for place, relation in enumerate(relations):
-            told = self.problem.judge(relation, environment)
-            if not told:
-                continue
+        for place, told, errors in self.told.of(relations, state, environment):
             found += told
-            if errors := self.told.learn(relation, state, told):
+            if errors:
                 least = msgspec.structs.replace(least, errors=least.errors + errors)
                 if not self._can_win(least):
                     relations.insert(0, relations.pop(place))
@@ -232,13 +232,15 @@ class _Search:
         depth = len(state)
         problem = self.problem
         telling = (*before.telling, *fresh)
+        decide = problem.cells.deciding(fresh)
+        deciding = (*before.deciding, *decide)
         outlooks = problem.cells.next(
-            (before.environment, before.outlooks), environment, (telling, fresh),
+            (before.environment, before.outlooks), environment, (deciding, decide),
             self.backends[depth],
         ) if problem.gpus else {}  # fmt: skip
         failing = (*before.failing, *(each for each in fresh if each.outcome is Outcome.FAIL))
         node = PartialState(
-            state, environment, telling, outlooks, before.quarrels + quarrels, failing
+            state, environment, telling, outlooks, before.quarrels + quarrels, failing, deciding
         )
         bound = self.costs.of(node)
         ahead = self.ahead.of(bound, state, environment)
@@ -302,15 +304,27 @@ class _Search:
                 return
             if self.excess[depth] is None:
                 self.nodes += max(self.step - 1, _FOLLOWING)
-                found = aftermath(self.problem, node.state, node.environment, undecided=undecided)
+                found = self._following(node, undecided)
                 self.excess[depth] = max(0, len(found.broken) - node.quarrels)
             if not self._is_lost(depth):
                 return
 
+    def _following(self, node: PartialState, undecided: frozenset[str] = frozenset()) -> Aftermath:
+        """Return what follows from a state, whatever is chosen for what is not decided yet."""
+        asked = _told_apart(node.state)
+        if asked not in self._ends:
+            self._ends[asked] = aftermath(
+                self.problem, node.state, node.environment, undecided=undecided
+            )
+        return self._ends[asked]
+
     def _domain(self, package: str, node: PartialState) -> list[Choice]:
         if package not in self.relevant:
             return [keep(package)]  # whatever is wrong with it does not matter
-        return self.problem.domain(package, node.environment, node.state)
+        asked = _told_apart(node.state)
+        if asked not in self._domains:
+            self._domains[asked] = self.problem.domain(package, node.environment, node.state)
+        return self._domains[asked]
 
     def _children(
         self, node: PartialState, package: str, choices: Iterable[Choice], seen: Seen
@@ -337,13 +351,13 @@ class _Search:
             state = {**node.state, package: choice}
             if not self._can_win(following(self.told.within(least, state), choice, more)):
                 continue
-            asked = tuple((name, each.key) for name, each in state.items())
+            asked = _told_apart(state)
             if asked in self._judged_once:
                 if (again := self._judged_once[asked]) is not None:
                     yield again
                 continue
             self.nodes += self.step
-            after = self.problem.post.apply(node.environment, choice)
+            after = self.problem.trial.apply(node.environment, choice)
             quarrels = self.problem.quarrels.count(state, after, package)
             least = msgspec.structs.replace(least, errors=least.errors + quarrels)
             least = self.ahead.of(least, state, after)
@@ -362,7 +376,7 @@ class _Search:
     def _finish(self, node: PartialState) -> None:
         """Take in what follows from a whole state; it becomes the best one where it is."""
         self.nodes += max(self.step - 1, _FOLLOWING)
-        found = aftermath(self.problem, node.state, node.environment)
+        found = self._following(node)
         cost = msgspec.structs.replace(
             node.bound,
             errors=node.bound.errors - node.quarrels + len(found.broken),
@@ -376,3 +390,8 @@ class _Search:
             self.best = Solution((*chosen, *found.followers), cost)
         elif len(found.broken) > node.quarrels and not self.any_will_do:
             self._learn(found.broken)
+
+
+def _told_apart(state: State) -> tuple[tuple[str, str], ...]:
+    """Return what tells a state apart from others."""
+    return tuple((name, choice.key) for name, choice in state.items())

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-
-if TYPE_CHECKING:
-    from fadoctor.repair.plan.choices.choice import Choice
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -34,14 +30,6 @@ class Stance(msgspec.Struct, frozen=True):
     version: str = ""
     number: int = 0
     """The same for all that ask for the same, and are refused by the same."""
-
-
-class JudgedReleases(NamedTuple):
-    """The releases of one package, newest first, and what each goes with."""
-
-    every: tuple[tuple[Choice, tuple[tuple[str, str], ...]], ...]
-    others: tuple[str, ...]
-    """Whatever some of them go with in some versions."""
 
 
 class EndOfPackage(enum.Enum):

@@ -15,10 +15,10 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import BESIDE_TORCH, ORDER, PACKAGES, PLANNED, TORCH, package_of
 from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind
-from fadoctor.repair.plan.choices.helpers import MOVE_ALONG
 from fadoctor.repair.plan.choices.offers import bounded, is_told
 from fadoctor.repair.plan.choices.released import accepts
-from fadoctor.repair.plan.search.stance import Bound, EndOfPackage, JudgedReleases, Stance
+from fadoctor.repair.plan.search.stance import Bound, EndOfPackage, Stance
+from fadoctor.repair.plan.search.suiting import places_of
 from fadoctor.repair.plan.states.requirements import named_or_installed, requirements_of, satisfies
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ _OF_THEIR_OWN = frozenset((*ORDER, *PLANNED, *BESIDE_TORCH))
 """Packages of which other tables than those of helpers have the releases."""
 
 
-_Range = tuple[str, tuple[str, ...], tuple[str | None, ...]]
-"""A distribution, the ranges in which it is asked for, and the versions of what it asks for."""
-
-
 class Beside:
     """What one state decides and asks for."""
 
@@ -42,7 +38,12 @@ class Beside:
         """Take what stays whatever is decided."""
         self.decided = decided
         self.asked: dict[str, list[Bound]] = {}
-        self.ranges: dict[str, _Range] = {}
+        self.broken: dict[str, tuple[str, ...]] = {}
+        """The ranges in which packages are asked for, and what is here is not."""
+        self.suiting: dict[str, int] = {}
+        """The places of the releases that all which is decided takes."""
+        self.linked: dict[str, int] = {}
+        """The places of those for which what they require can come as well."""
         self.ends: dict[str, EndOfPackage] = {}
         """In what packages end, where that costs something."""
         self.steps: dict[Bound, tuple[int, int]] = {}
@@ -54,14 +55,6 @@ class Beside:
         """The errors and the changes that follow."""
         ends = [*self.ends.values()]
         return ends.count(EndOfPackage.BROKEN), ends.count(EndOfPackage.REPLACED)
-
-    def with_one(self, asked: Bound) -> Beside:
-        """Return it with one more that asks for a package."""
-        name = asked.needs
-        found = Beside(self.decided)
-        found.asked = {**self.asked, name: [*self.asked.get(name, ()), asked]}
-        found.ranges = {other: each for other, each in self.ranges.items() if other != name}
-        return found
 
 
 class Unchosen:
@@ -83,13 +76,12 @@ class Unchosen:
         self._besides: dict[tuple[tuple[str, str], ...], Beside] = {}
         self._stances: dict[tuple[str, str], Stance] = {}
         self._numbers: dict[tuple[tuple[Bound, ...], tuple[str, ...]], int] = {}
-        self._found: dict[_Range, tuple[Choice, ...]] = {}
-        self._hopeless: dict[object, bool] = {}
-        self._steps: dict[object, tuple[int, int]] = {}
-        """What one more that asks adds, by all that it depends on."""
-        self._releases: dict[str, JudgedReleases] = {}
-        self._places: dict[tuple[str, str, str], frozenset[int]] = {}
-        self._links: dict[str, tuple[str, ...]] = {}
+        self._unmet: dict[int, tuple[Bound, ...]] = {}
+        """What stances ask for that is not here, by their numbers."""
+        self._suiting = problem.session.suiting(environment)
+        self._lost: dict[tuple[str, tuple[str, ...]], bool] = {}
+        self._links: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._linked: dict[tuple[str, str, int], int] = {}
         self._more: dict[tuple[str, str], dict[str, str]] = {}
         self._stay = {
             name: version
@@ -144,7 +136,7 @@ class Unchosen:
 
     def _more_of(self, beside: Beside, stance: Stance) -> tuple[int, int]:
         errors = changed = 0
-        for each in stance.asked:
+        for each in self._telling(stance, beside):
             if each not in beside.steps:
                 beside.steps[each] = self._step(each, beside)
             step = beside.steps[each]
@@ -157,29 +149,36 @@ class Unchosen:
                 changed += 1
         return errors, changed
 
+    def _telling(self, stance: Stance, beside: Beside) -> tuple[Bound, ...]:
+        """Return what of a stance may add something: most of it is met by what is here.
+
+        In order, where a package that ends badly anyhow is asked for, too.
+        """
+        unmet = self._unmet.get(stance.number)
+        if unmet is None:
+            unmet = self._unmet[stance.number] = tuple(
+                each for each in stance.asked if not self._is_met(each)
+            )
+        if not beside.ends:
+            return unmet
+        return tuple(each for each in stance.asked if each in unmet or each.needs in beside.ends)
+
+    def _is_met(self, asked: Bound) -> bool:
+        """Return whether it adds nothing that one asks for a package that stays as it is."""
+        here = self._there.get(asked.needs)
+        if here is None:
+            return not self._is_list
+        return not asked.is_new or satisfies(here, asked.told)
+
     def _step(self, asked: Bound, beside: Beside) -> tuple[int, int]:
         """Return what it adds that one more asks for a package."""
         name = asked.needs
         before = beside.ends.get(name, EndOfPackage.OPEN)
-        here = self._there.get(name)
-        if before is EndOfPackage.BROKEN or (here is None and not self._is_list):
+        if before is EndOfPackage.BROKEN or (before is EndOfPackage.OPEN and self._is_met(asked)):
             return 0, 0
-        is_met = here is not None and (not asked.is_new or satisfies(here, asked.told))
-        if is_met and before is EndOfPackage.OPEN:
-            return 0, 0
-        alike = (
-            asked,
-            before,
-            tuple(beside.asked.get(name, ())),
-            self._range(name, beside)[2],
-            self._further_ranges(name, beside),
-        )
-        if alike not in self._steps:
-            then = beside.with_one(asked)
-            after = self._end(name, then, is_refused=before is EndOfPackage.REPLACED)
-            errors, changed = after.costs
-            self._steps[alike] = errors - before.costs[0], changed - before.costs[1]
-        return self._steps[alike]
+        is_refused = before is EndOfPackage.REPLACED
+        after = self._end(name, beside, is_refused=is_refused, more=asked).costs
+        return after[0] - before.costs[0], after[1] - before.costs[1]
 
     def _is_free(self, name: str) -> bool:
         package = package_of(name, name)
@@ -247,117 +246,106 @@ class Unchosen:
                 found.append(Bound(needs, told.get(needs, ""), both, is_new))
         return tuple(found)
 
-    def _end(self, name: str, beside: Beside, *, is_refused: bool) -> EndOfPackage:
-        """Return in what one package ends that nobody decides about."""
+    def _end(
+        self, name: str, beside: Beside, *, is_refused: bool, more: Bound | None = None
+    ) -> EndOfPackage:
+        """Return in what one package ends that nobody decides about; `more`: what asks as well."""
         here = self._there.get(name)
         if here is None and not self._is_list:
             return EndOfPackage.OPEN
-        broken = tuple(
-            each.told
-            for each in beside.asked.get(name, ())
-            if each.is_new and (here is None or not satisfies(here, each.told))
-        )
+        broken = self._broken(name, beside)
+        if more is not None and self._breaks(more, here):
+            broken = (*broken, more.told)
         if not broken and not is_refused:
             return EndOfPackage.OPEN
         if package_of(name, name) in self.problem.wishes.kept:
             return EndOfPackage.BROKEN
-        if package_of(name, name) not in _OF_THEIR_OWN:
-            asked = (broken, self._range(name, beside), self._further_ranges(name, beside))
-            if asked not in self._hopeless:
-                self._hopeless[asked] = self._is_hopeless(name, broken, beside)
-            if self._hopeless[asked]:
-                return EndOfPackage.BROKEN
+        is_ours = package_of(name, name) not in _OF_THEIR_OWN
+        if is_ours and self._is_hopeless(name, broken, beside, more):
+            return EndOfPackage.BROKEN
         return EndOfPackage.OPEN if here is None else EndOfPackage.REPLACED
 
-    def _is_hopeless(self, name: str, broken: tuple[str, ...], beside: Beside) -> bool:
+    def _broken(self, name: str, beside: Beside) -> tuple[str, ...]:
+        """Return the ranges in which a package is asked for, and what is here is not."""
+        if name not in beside.broken:
+            here = self._there.get(name)
+            beside.broken[name] = tuple(
+                each.told for each in beside.asked.get(name, ()) if self._breaks(each, here)
+            )
+        return beside.broken[name]
+
+    def _breaks(self, asked: Bound, here: str | None) -> bool:
+        """Return whether what asks comes, and what is here is not in its range."""
+        return asked.is_new and (here is None or not satisfies(here, asked.told))
+
+    def _is_hopeless(
+        self, name: str, broken: tuple[str, ...], beside: Beside, more: Bound | None
+    ) -> bool:
         """Return whether no known release takes all that is decided, and all of those are known."""
-        if coming := self._fitting(name, beside):
-            return not any(self._can_come(each, beside) for each in coming)
-        begins, here = self.helpers.begins(name), self._there.get(name, "")
-        moves = not broken and begins and here and version_key(begins) <= version_key(here)
-        return bool(moves) or any(self.helpers.has(name, each) for each in broken)
+        suiting = self._all_suiting(name, beside)
+        if more is not None and more.full:
+            suiting &= self._suiting.within(name, more.full)
+        if suiting:
+            return not suiting & self._all_linked(name, beside)
+        if (name, broken) not in self._lost:
+            begins, here = self.helpers.begins(name), self._there.get(name, "")
+            moves = not broken and begins and here and version_key(begins) <= version_key(here)
+            is_lost = bool(moves) or any(self.helpers.has(name, each) for each in broken)
+            self._lost[name, broken] = is_lost
+        return self._lost[name, broken]
 
-    def _range(self, name: str, beside: Beside) -> _Range:
-        """Return what decides which releases of a package may come."""
-        if name not in beside.ranges:
-            ranges = {each.full for each in beside.asked.get(name, ()) if each.full}
-            there = tuple(map(beside.decided.get, self._releases_of(name).others))
-            beside.ranges[name] = (name, tuple(sorted(ranges)), there)
-        return beside.ranges[name]
+    def _all_suiting(self, name: str, beside: Beside) -> int:
+        """Return the places of the releases that all which is decided takes."""
+        if name not in beside.suiting:
+            found = self._suiting.all_of(name)
+            for text in (each.full for each in beside.asked.get(name, ()) if each.full):
+                found &= self._suiting.within(name, text)
+            for other in self._suiting.others(name):
+                if version := beside.decided.get(other):
+                    found &= self._suiting.with_other(name, other, version)
+            beside.suiting[name] = found
+        return beside.suiting[name]
 
-    def _fitting(self, name: str, beside: Beside) -> tuple[Choice, ...]:
-        """Return the releases that all which is decided takes, newest first."""
-        asked = self._range(name, beside)
-        if asked not in self._found:
-            releases = self._releases_of(name)
-            others = zip(releases.others, asked[2], strict=True)
-            common = set(range(len(releases.every))).intersection(
-                *(self._in_range(name, text) for text in asked[1]),
-                *(self._with_other(name, other, v) for other, v in others if v),
-            )
-            self._found[asked] = tuple(releases.every[at][0] for at in sorted(common))
-        return self._found[asked]
+    def _all_linked(self, name: str, beside: Beside) -> int:
+        """Return the places of the releases of which what they require can come as well."""
+        if name not in beside.linked:
+            found = self._suiting.all_of(name)
+            for other in self._links_of(name):
+                if other in beside.asked:
+                    found &= self._linked_with(name, other, self._all_suiting(other, beside))
+            beside.linked[name] = found
+        return beside.linked[name]
 
-    def _in_range(self, name: str, specifier: str) -> frozenset[int]:
-        """Return the places of the releases of a package that are in a range."""
-        asked = (name, specifier, "")
-        if asked not in self._places:
-            every = self._releases_of(name).every
-            self._places[asked] = frozenset(
-                at for at, (each, _) in enumerate(every) if accepts(specifier, each.version)
-            )
-        return self._places[asked]
-
-    def _with_other(self, name: str, other: str, version: str) -> frozenset[int]:
-        """Return the places of the releases of a package that take a version of another."""
-        asked = (name, other, version)
-        if asked not in self._places:
-            every = self._releases_of(name).every
-            self._places[asked] = frozenset(
-                at
-                for at, (_, needs) in enumerate(every)
-                if all(accepts(text, version) for who, text in needs if who == other)
-            )
-        return self._places[asked]
-
-    def _releases_of(self, name: str) -> JudgedReleases:
-        """Return the releases of a package for this Python, and what each has to be beside."""
-        if name not in self._releases:
-            session, problem = self.problem.session, self.problem
-            every = []
-            for each in self.helpers.fitting(name, problem.environment, (), {}):
-                by_names = session.bounds.of(name, each.version)
-                beside = [
-                    item for item in by_names.items() if item[0] not in MOVE_ALONG.get(name, ())
-                ]
-                pairs = session.pairs.of(name, each.version)
-                every.append((each, (*self.helpers.own(name, each.version), *beside, *pairs)))
-            others = dict.fromkeys(other for _, needs in every for other, _ in needs)
-            self._releases[name] = JudgedReleases(tuple(every), tuple(others))
-        return self._releases[name]
-
-    def _further_ranges(self, name: str, beside: Beside) -> tuple[_Range, ...]:
-        """Return what decides which releases may come of what releases of a package require."""
+    def _links_of(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Return what releases of a package require, and in which range each one does."""
         if name not in self._links:
-            every = self._releases_of(name).every
-            self._links[name] = tuple(
-                dict.fromkeys(other for each, _ in every for other in self._further(each))
-            )
-        among = (other for other in self._links[name] if other in beside.asked)
-        return tuple(self._range(other, beside) for other in among)
+            every = [self._further(each) for each in self._suiting.every(name)]
+            names = dict.fromkeys(other for further in every for other in further)
+            self._links[name] = {o: tuple(each.get(o, "") for each in every) for o in names}
+        return self._links[name]
 
-    def _can_come(self, choice: Choice, beside: Beside) -> bool:
-        """Return whether what a release requires of others that are asked for can come as well."""
-        further = self._further(choice)
-        for name in beside.asked.keys() & further.keys():
-            specifier, here = further[name], self._there.get(name, "")
-            if here and accepts(specifier, here):
-                continue
-            found = self._fitting(name, beside)
-            fits = any(accepts(specifier, each.version) for each in found)
-            if found and not fits and self.helpers.has(name, specifier):
-                return False
-        return True
+    def _linked_with(self, name: str, other: str, suiting: int) -> int:
+        """Return the places of the releases that take what is here of another, or may come of it.
+
+        `suiting`: which releases of that may come.
+        """
+        asked = (name, other, suiting)
+        if asked not in self._linked:
+            self._linked[asked] = places_of(
+                not specifier or self._can_come(other, specifier, suiting)
+                for specifier in self._links_of(name)[other]
+            )
+        return self._linked[asked]
+
+    def _can_come(self, name: str, specifier: str, suiting: int) -> bool:
+        """Return whether what is here of a package, or may come, is in a range, or nobody knows."""
+        here = self._there.get(name, "")
+        return bool(
+            (here and accepts(specifier, here))
+            or not suiting
+            or suiting & self._suiting.within(name, specifier)
+            or not self.helpers.has(name, specifier)
+        )
 
     def _further(self, choice: Choice) -> dict[str, str]:
         """Return what a release requires of packages that nobody decides about."""
@@ -366,7 +354,9 @@ class Unchosen:
             needs = self.helpers.needs(*key, self.problem.platform)
             needs = {**self.helpers.declared(*key), **needs}
             self._more[key] = {
-                name: text for name, text in needs.items() if text and self._is_open(name)
+                name: text
+                for name, text in needs.items()
+                if text and name != choice.distribution and self._is_open(name)
             }
         return self._more[key]
 

@@ -89,7 +89,7 @@ class Cells:
     ) -> Outlooks:
         """Return the outlooks of a state that follows another one, and of more backends.
 
-        `told`: what is held against the state, and what of it is new.
+        `told`: what `deciding` leaves of what is held against the state, and what of it is new.
         """
         earlier, outlooks = before
         telling, fresh = told
@@ -101,10 +101,9 @@ class Cells:
         because: dict[Backend, list[Hashable]] = {backend: [] for backend in anew}
         for each in telling:
             _, decided, words = self._known(each)
-            if decided:
-                for backend in decided & mine.keys():
-                    mine[backend].append(each)
-                    because[backend].append(words)
+            for backend in decided & mine.keys():
+                mine[backend].append(each)
+                because[backend].append(words)
         asked = {place for backend in anew for place in self._readings[backend]}
         values = {p: tuple(values_of(self._groups[p], environment.facts)) for p in asked}
         return outlooks | {
@@ -140,6 +139,10 @@ class Cells:
             there = [backend] if kernels.is_installed(backend) else []
             verdicts = self._memory[asked] = predict_backends(kernels, mine, there)
         return Outlook(verdicts, count_lost(self.worked, verdicts, (backend,)))  # type: ignore[arg-type]
+
+    def deciding(self, told: Iterable[Judgement]) -> tuple[Judgement, ...]:
+        """Return those that can keep a backend from working: few of many."""
+        return tuple(each for each in told if self._decided_by(each))
 
     def _decided_by(self, each: Judgement) -> frozenset[Backend]:
         """Return the backends whose cells a judgement can keep from working."""

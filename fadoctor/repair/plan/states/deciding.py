@@ -20,7 +20,7 @@ from fadoctor.sources.targets.incompatible_pairs import TABLE as PAIRS
 from fadoctor.sources.targets.unmet_requirements import DERIVED, MINIMUMS, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from fadoctor.knowledge.matrix.query import Matrix, Row
     from fadoctor.model.environment import Environment
@@ -65,8 +65,7 @@ class Deciding:
 
     def _pairs(self, package: str) -> Iterator[str]:
         """Yield what the tables of pairs name beside any release of a package."""
-        rows = (row for table in (PAIRS, BY_NAMES) for row in self._rows(table))
-        for row in self._about(package, rows):
+        for row in (row for table in (PAIRS, BY_NAMES) for row in self._about(package, table)):
             yield str(row["beside"])
 
     def _requirements(self, package: str) -> Iterator[str]:
@@ -76,11 +75,11 @@ class Deciding:
         """
         yield from fact_mapping(self._environment.fact(f"{package}.requires"))
         yield from fact_mapping(self._environment.fact(f"{package}.checks"))
-        for row in self._about(package, self._rows(_CHECKS)):
+        for row in self._about(package, _CHECKS):
             for column in ("checks", "if_there", "beside", "there"):
                 yield from names_in(cell_words(row.get(column)))
         for table in (MINIMUMS, SAME_VERSION):
-            for row in self._about(package, self._rows(table)):
+            for row in self._about(package, table):
                 yield str(row["needs"])
                 yield from cell_words(row.get("beside"))
 
@@ -91,14 +90,21 @@ class Deciding:
             said = REQUIRED.search(text)
             yield said["other"] if said else name
 
-    def _about(self, package: str, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows that are about a package, by any name."""
+    def _about(self, package: str, table: str) -> Iterator[Row]:
+        """Yield the rows of a table that are about a package, by any name."""
         own = fact_text(self._environment.fact(f"{package}.distribution"), "")
-        names = {own, *PACKAGES.get(package, (package,))}
-        for row in rows:
-            if not names.isdisjoint(str(row["package"]).split()):
-                yield row
+        rows = _by_package(self._matrix, table)
+        for name in {own, *PACKAGES.get(package, (package,))}:
+            yield from rows.get(name, ())
 
-    def _rows(self, table: str) -> tuple[Row, ...]:
-        found = self._matrix.tables.get(table)
-        return found.rows if found is not None else ()
+
+def _by_package(matrix: Matrix, table: str) -> dict[str, list[Row]]:
+    """Return the rows of a table by package; every problem of a session asks for them."""
+    asked = (Deciding, table)
+    found: dict[str, list[Row]] | None = matrix.read.get(asked)
+    if found is None:
+        found = matrix.read[asked] = {}
+        for row in matrix.tables[table].rows if table in matrix.tables else ():
+            for name in dict.fromkeys(str(row["package"]).split()):
+                found.setdefault(name, []).append(row)
+    return found

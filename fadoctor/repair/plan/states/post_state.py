@@ -7,13 +7,14 @@ Unknown. Nothing is read or run.
 from __future__ import annotations
 
 import re
+from copy import copy
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from packaging.requirements import Requirement
 
 from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.knowledge.matrix.same_version import TABLE
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.catalogue import LATER, build_catalogue
@@ -64,14 +65,21 @@ class PostState:
         is then derived once for all that are alike to it.
         """
         self.matrix = matrix
+        self._advises = True
         self._names, self._later = _known_names()
-        self._compared = _compared(matrix)
-        self.same_folder = SameFolder(matrix)
+        self._compared: dict[str, frozenset[str]] = _once(matrix, _compared)
+        self.same_folder: SameFolder = _once(matrix, SameFolder)
         self._derive_hub: Callable[[Environment], Environment] = (
             partial(derive_hub, matrix=matrix)
             if shared is None
             else HubStates(matrix, shared).derive
         )
+
+    def without_advice(self) -> PostState:
+        """Return what applies choices for rules alone: what else could be installed is not told."""
+        found = copy(self)
+        found._advises = False  # noqa: SLF001 -- a copy of this one
+        return found
 
     def after(self, environment: Environment, choices: Iterable[Choice]) -> Environment:
         """Return the environment after all choices, torch's first."""
@@ -106,7 +114,7 @@ class PostState:
             **dict.fromkeys(_askers(after, choice, comparing)),
             **dict.fromkeys(self._paired(choice)),
         }
-        after = derive_requirements(after, self.matrix, askers)
+        after = derive_requirements(after, self.matrix, askers, advises=self._advises)
         after = _with_requirements(after)
         return derive_extensions(after, self.matrix, (choice.package,))
 
@@ -130,6 +138,13 @@ class PostState:
             return dict.fromkeys(names, Absent(f"{AFTER}: removed"))
         given = {name: _UNKNOWN for name in names if name in facts or name not in self._later}
         return {**given, **choice.facts}
+
+
+def _once(matrix: Matrix, make: Callable[[Matrix], Any]) -> Any:
+    """Return what is made of a matrix, which all that apply choices share."""
+    if make not in matrix.read:
+        matrix.read[make] = make(matrix)
+    return matrix.read[make]
 
 
 @cache
@@ -173,8 +188,8 @@ def _compared(matrix: Matrix) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for row in matrix.tables["requirement-checks"].rows:
         for text in (*cell_words(row.get("if_there")), *cell_words(row.get("beside"))):
-            name = Requirement(text).name
-            found[name] = found.get(name, frozenset()) | {str(row["package"])}
+            if (asked := asked_for(text)) is not None:
+                found[asked.name] = found.get(asked.name, frozenset()) | {str(row["package"])}
     for row in (*matrix.tables[MINIMUMS].rows, *matrix.tables[TABLE].rows):
         for name in (str(row["needs"]), *cell_words(row.get("beside"))):
             found[name] = found.get(name, frozenset()) | {str(row["package"])}

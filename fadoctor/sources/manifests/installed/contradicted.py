@@ -152,7 +152,7 @@ def _with_nothing_to_come(
     place = InstalledWhere(fact_text(facts.get("host.platform", _OPEN), ""), _minor(facts))
     if not (place.platform and place.python):
         return {}
-    ready_made = ReadyMadeFiles(matrix)
+    ready_made = ReadyMadeFiles.of(matrix)
     any_python = InstalledWhere(place.platform, "")
     files, of_any = (ready_made.files_for(each) for each in (place, any_python))
     found: dict[str, str] = {}
@@ -191,7 +191,7 @@ def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix)
     Of a release whose metadata leave this Python out a rule says so.
     """
     place = InstalledWhere(fact_text(facts.get("host.platform", _OPEN), ""), _minor(facts))
-    ready_made = ReadyMadeFiles(matrix)
+    ready_made = ReadyMadeFiles.of(matrix)
     wheels = ready_made.files_for(place)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fadoctor.knowledge.matrix.published_files import TABLE, PublishedFiles
+from fadoctor.knowledge.matrix.published_files import TABLE
+from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMadeFiles
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.knowledge.matrix.wheel_label import wheel_facts
@@ -109,7 +110,8 @@ class Facts:
             fact_text(self.host.get(name, Absent(NOT_YET)), "")
             for name in ("host.platform", "python.version")
         )
-        files = PublishedFiles(self.matrix, platform, str(version_part(python, "minor") or ""))
+        place = InstalledWhere(platform, str(version_part(python, "minor") or ""))
+        files = ReadyMadeFiles.of(self.matrix).files_for(place)
         return files.come(planned.name, planned.version) is False
 
     def _file(self, package: str, planned: Planned) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.query import Matrix
 from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.packages import PACKAGES
@@ -388,7 +389,7 @@ def test_no_release_is_planned_that_cannot_be_installed(wish: str) -> None:
     knowledge, tables = session().knowledge, dict(session().matrix.tables)
     row = {"package": wish, "version": newest, "lacks": "certifi>=9999"}
     refusing = msgspec.structs.replace(tables["not-installable"], rows=(row,))
-    without = Session(knowledge, {**tables, "not-installable": refusing})
+    without = Session(knowledge, Matrix({**tables, "not-installable": refusing}))
     found = changed(make_plan(start("empty", A100_580), without, PlannerRequest(want=(wish,))))
     assert version_key(found[wish]) < version_key(newest)
 
