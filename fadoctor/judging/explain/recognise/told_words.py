@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from fadoctor.sources.logs.facts import LogFacts
 
 _CHANGE = "change-form"
+PLAINLY_WISHED = "plainly-wished"
+"""The idea of a wish or a question of need: what such a text names is no failure."""
+
 _QUIET = (_CHANGE, "reports-no-trouble")
 
 _LINUX = "linux-told|wsl-word|docker"
@@ -296,7 +299,8 @@ def reports_nothing(lines: tuple[Line, ...], knowledge: Knowledge) -> tuple[bool
         return False, False
     text = _Text(lines, knowledge, frozenset())
     asks = text.holds(BEFOREHAND)
-    if text.holds(_CHANGE) or (asks and not text.holds(SEEN)):
+    is_plain = text.holds(_CHANGE) or text.holds(PLAINLY_WISHED)
+    if is_plain or (asks and not text.holds(SEEN)):
         return True, True
     wishes = text.holds(WISHED)
     if not (asks or wishes) or text.holds(COMPLAINT):
