@@ -91,7 +91,11 @@ _FORMS = (
     r"(?i:\brequires?|\bneeds?) [`'\"](?P<name>[A-Za-z][\w.-]{1,40}?)[`'\"](?! ?\w)",
 )
 _MISSING_FORMS = tuple(map(compiled, _FORMS))
-_COMMAND = _MISSING_FORMS[0]
+# pip install x | pip install git+https://... | install `x`, in quotes that mark a name
+_UNLISTED = compiled(
+    r"\bpip3? install (?:--?[\w-]{1,30} ){0,3}[`'\"]?(?P<name>git\+https|[A-Za-z][\w.-]{1,40})"
+    r"|(?i:\b(?:please|must|need to) install) [`'\"](?P<quoted>[A-Za-z][\w.-]{1,40})[`'\"]"
+)
 _OF_RELEASES = compiled(r"(?i)\b(?:upgrade|update|newer|older|incompatible|compatible|version)\b")
 _NO_NAME = compiled(
     r"(?i)pip|the|git|from|it|this|again|failed|requirements(?:\.txt)?|dist|torch\w*"
@@ -135,7 +139,10 @@ def _of(refusal: Refusal, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
             refusal.line,
             captures={"module": name, "name": name},
         )
-    if (unlisted := _COMMAND.search(text)) is None or _NO_NAME.fullmatch(unlisted["name"]):
+    if not any(
+        not _NO_NAME.fullmatch(found["name"] or found["quoted"])
+        for found in _UNLISTED.finditer(text)
+    ):
         return None
     return line_cause(
         rules[MISSING],
