@@ -32,6 +32,12 @@ ASKED, OPTIONAL = "install-names", "optional-packages"
 MISSING, SIZES = "optional-package-missing", "parallel-size-unfit"
 """The rules of packages that are not there, and of sizes that GPUs cannot share."""
 
+NO_GPU, NO_ROOM, OLD = "torch-sees-no-gpu", "gpu-memory-too-small", "release-asked-for"
+"""Those of a GPU that is needed, of memory that is not enough, and of a release that is too old."""
+
+RELEASED = "asked-packages"
+"""The table of the packages of which libraries ask for a release."""
+
 UNLISTED = "unlisted"
 """What is captured of a package that the tables do not list: its name is not printed."""
 
@@ -72,6 +78,32 @@ _RELATION = (
 _UNSHARED = compiled(rf"(?i){_RELATION}[^\n]{{0,90}}?{_SIZE}|{_SIZE}[^\n]{{0,90}}?{_RELATION}")
 # Sizes of a batch and of what is saved are no sizes of GPUs.
 _OF_A_BATCH = compiled(r"(?i)batch|checkpoint|\brank must be\b|learning|token")
+
+# GPU is required to run a quantized model | is only supported on CUDA devices
+_NEEDS_A_GPU = compiled(
+    r"\b(?:GPUs?|CUDA) (?:is |are )?(?:required|needed) (?:to|for)\b|\bCUDA is required\b"
+    r"|\bonly (?:be )?(?:supported|available) on (?:an? )?(?:NVIDIA )?(?:CUDA|GPUs?)"
+    r"(?: devices?| GPUs?)?(?:[.,;]|$)|\bonly supports? running on (?:an? )?GPUs?\b"
+)
+# No enough gpu memory for kv cache | Insufficient memory to allocate KV-caches
+_FULL = compiled(
+    r"(?i)\b(?:not|no) enough (?:free |available )?(?:gpu |device |video )(?:memory|ram)\b"
+    r"|\binsufficient (?:gpu |device )?memory (?:to|for)\b"
+)
+_RELEASE = r"v?(?P<release>\d{1,4}\.\d{1,3}(?:\.\d{1,4})?)"
+_PACKAGE = r"[`'\"]?(?P<name>[A-Za-z][\w.-]{1,30})[`'\"]? "
+_TO = r"(?i:to |version |at least |>= ?){1,3}"
+_LEAST = r"(?i:at least |>= ?|greater (?:than )?or equal (?:to|than) )"
+_UP = r"(?i:(?:or|and) (?:above|higher|newer|later|greater|up))"
+_OLDER = (
+    # please upgrade torch to at least v1.10 | update your peft to 0.12
+    rf"(?i:\bupgrade|\bupdate) (?i:your |the )?{_PACKAGE}{_TO}{_RELEASE}",
+    # optimum-quanto package version to be greater or equal than 0.2.5
+    rf"{_PACKAGE}(?i:package )?(?i:version )?(?i:to be |must be |should be ){_LEAST}{_RELEASE}",
+    # transformers v5.4.0 and above | kernels 0.9 or newer
+    rf"{_PACKAGE}(?i:version )?{_RELEASE}[`'\"]? {_UP}",
+)
+_OLDER_FORMS = tuple(map(compiled, _OLDER))
 
 _NAME = r"[`'\"*]{0,3}(?P<name>[A-Za-z][\w.-]{1,40}?)(?:\[[\w,-]{1,60}\])?[`'\"*]{0,3}"
 _ENDS = r"(?=[\s`'\"*<>=~!,;:()]|\.(?:\s|$)|$)"
@@ -119,38 +151,42 @@ def refused(lines: Sequence[Line], knowledge: Knowledge, matrix: Matrix) -> Caus
 
 
 def _of(refusal: Refusal, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
-    rules = rules_by_id(knowledge)
-    text = refusal.text
+    rule, message, captures = _read(refusal.text, matrix)
+    if not rule:
+        return None
+    severity = Severity.WARNING if captures.get("setting") == UNLISTED else None
+    found = rules_by_id(knowledge)[rule]
+    return line_cause(found, message, refusal.line, severity=severity, captures=captures)
+
+
+def _read(text: str, matrix: Matrix) -> tuple[str, str, dict[str, str]]:
+    """Return the rule that a sentence is about, what an answer says, and what it captures."""
     said = text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} ..."
     if _UNSHARED.search(text) and not _OF_A_BATCH.search(text):
-        return line_cause(
-            rules[SIZES],
-            f'Sizes do not fit the GPUs: "{said}"',
-            refusal.line,
-            captures={"setting": "sizes"},
-        )
-    named = next(_missing(text, matrix), None)
-    if named is not None:
-        name, rule = named
+        return SIZES, f'Sizes do not fit the GPUs: "{said}"', {"setting": "sizes"}
+    if _FULL.search(text):
+        return NO_ROOM, f'The GPU has too little memory: "{said}"', {}
+    for name, rule in _missing(text, matrix):
         old = ", or is older than it asks for" if _OF_RELEASES.search(text) else ""
-        return line_cause(
-            rules[rule],
-            f"This call needs {name}, which is not installed in this Python{old}.",
-            refusal.line,
-            captures={"module": name, "name": name},
-        )
-    if not any(
-        not _NO_NAME.fullmatch(found["name"] or found["quoted"])
-        for found in _UNLISTED.finditer(text)
-    ):
-        return None
-    return line_cause(
-        rules[MISSING],
-        f'A library asks for a package, and says how it is installed: "{said}"',
-        refusal.line,
-        severity=Severity.WARNING,
-        captures={"setting": UNLISTED},
-    )
+        told = f"This call needs {name}, which is not installed in this Python{old}."
+        return rule, told, {"module": name, "name": name}
+    for name, release in _too_old(text, matrix):
+        told = f"The program asks for {name} {release} or newer, and this Python has an older one."
+        return OLD, told, {"module": name, "minimum": release}
+    if _NEEDS_A_GPU.search(text):
+        return NO_GPU, f'A library finds no GPU: "{said}"', {}
+    names = (found["name"] or found["quoted"] for found in _UNLISTED.finditer(text))
+    told = f'A library asks for a package, and says how it is installed: "{said}"'
+    is_named = any(not _NO_NAME.fullmatch(name) for name in names)
+    return (MISSING if is_named else "", told, {"setting": UNLISTED})
+
+
+def _too_old(text: str, matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """Yield the packages of which a sentence asks for a newer release, with that release."""
+    for found in chain.from_iterable(form.finditer(text) for form in _OLDER_FORMS):
+        row = matrix.find(RELEASED, {"module": Known(found["name"], "a refusal")})
+        if isinstance(row.cell("distribution"), Known):
+            yield found["name"], found["release"]
 
 
 def _missing(text: str, matrix: Matrix) -> Iterator[tuple[str, str]]:

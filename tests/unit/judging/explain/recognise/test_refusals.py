@@ -101,3 +101,24 @@ def test_a_wording_comes_first(knowledge: Knowledge) -> None:
     )
     report = report_on(knowledge, log)
     assert "size of the model is 17" in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("RuntimeError: GPU is required to run such weights.", "torch-sees-no-gpu"),
+        ("ValueError: This kernel is only supported on CUDA devices.", "torch-sees-no-gpu"),
+        ("ImportError: Please update your peft to at least 0.12", "release-asked-for"),
+        ("ValueError: LoRA here is for transformers v5.4.0 and above.", "release-asked-for"),
+        ("ImportError: peft package version to be greater or equal to 0.2", "release-asked-for"),
+    ],
+)
+def test_other_forms(knowledge: Knowledge, said: str, rule: str) -> None:
+    assert loud(knowledge, f"{FRAME}{said}\n") == [rule]
+
+
+def test_too_little_memory_is_a_note(knowledge: Knowledge) -> None:
+    report = report_on(knowledge, f"{FRAME}RuntimeError: No enough gpu memory for kv cache.\n")
+    assert [(each.rule_id, each.severity.value) for each in report.findings] == [
+        ("gpu-memory-too-small", "note")
+    ]
