@@ -164,7 +164,8 @@ def _settings(text: str) -> Iterator[Setting]:
             if name in _OF_INSTALLERS:
                 continue
             value = (found["value"] or "").rstrip(".,:;")
-            is_value = pattern is not _OPTION or any(map(str.isdigit, value)) or value in _WORDS
+            is_value = pattern is not _OPTION or any(map(str.isdigit, value))
+            is_value = is_value or value.lower() in _WORDS
             if not is_value:
                 value = ""
             written = found[0] if value else f"--{found['name']}"
@@ -199,6 +200,8 @@ def _key(name: str) -> str:
 
 def _as_given(setting: Setting, value: str) -> str:
     head = setting.written.partition("=")[0].partition(" ")[0]
+    if value == GIVEN:
+        return head
     return f"{head}{' ' if head.startswith('--') else '='}{value}"
 
 

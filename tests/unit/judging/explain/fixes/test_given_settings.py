@@ -78,6 +78,13 @@ def test_what_a_fix_leaves_out_is_not_given(text: str) -> None:
     assert said(lines, fix(text)) == [text]
 
 
+def test_a_switch_that_is_turned_off_is_not_the_same() -> None:
+    lines = ["accelerate launch train.py --bf16 --lr 1"]
+    assert said(lines, fix("--bf16 False --fp16 True", kind=StepKind.SETTING)) == [
+        "The command in the text has --bf16 now."
+    ]
+
+
 def test_options_of_installers_are_no_settings() -> None:
     lines = ["pip install --no-build-isolation --no-deps flash-attn"]
     text = "Install it with --no-build-isolation."
