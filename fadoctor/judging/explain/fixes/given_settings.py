@@ -72,10 +72,15 @@ _OF_INSTALLERS = frozenset(
         *("no_deps", "no_build_isolation", "force_reinstall", "no_cache_dir", "upgrade", "pre"),
         *("index_url", "extra_index_url", "find_links", "user", "python", "system", "no_binary"),
         *("gpus", "runtime", "device", "rm", "name", "model", "model_path", "host", "port", "help"),
+        *("build", "config", "target", "parallel", "prefix", "recursive", "depth"),
         *("version", "verbose", "reinstall", "group_add", "security_opt", "env", "volume"),
     }
 )
 """Options that install or start a program, and set nothing of it; as `_key` writes them."""
+
+
+MANY = "several"
+"""The value of a setting that commands of one text give differently: a comparison."""
 
 
 class Setting(NamedTuple):
@@ -106,8 +111,9 @@ class GivenSettings:
         if not named:
             return fix, False
         given = self._all()
-        same = [each for each in named if each.value in given.get(each.name, "").split("\n")]
-        other = [each for each in named if each not in same and given.get(each.name)
+        told = {each: given.get(each.name, "") for each in named}
+        same = [each for each in named if told[each] == each.value]
+        other = [each for each in named if told[each] not in {"", MANY, each.value}
                  and each.value != GIVEN]  # fmt: skip
         steps = list(fix.steps)
         if same:
@@ -115,9 +121,8 @@ class GivenSettings:
             said = (HAS_ALL if is_all else HAS).format(_list(each.written for each in same))
             steps.append(Step(StepKind.ADVICE, said))
             return msgspec.structs.replace(fix, steps=tuple(steps)), is_all
-        now = {each.name: given[each.name].partition("\n")[0] for each in other}
-        if now:
-            written = (_as_given(each, now[each.name]) for each in other)
+        if other:
+            written = (_as_given(each, told[each]) for each in other)
             steps.append(Step(StepKind.ADVICE, NOW.format(_list(dict.fromkeys(written)))))
         return msgspec.structs.replace(fix, steps=tuple(steps)), False
 
@@ -127,8 +132,8 @@ class GivenSettings:
             for line in self._lines[:LINES]:
                 if _is_command(line):
                     for each in _settings(line):
-                        known = found.get(each.name, "")
-                        found[each.name] = f"{known}\n{each.value}" if known else each.value
+                        known = found.setdefault(each.name, each.value)
+                        found[each.name] = each.value if known == each.value else MANY
             self._given = found
         return self._given
 

@@ -77,7 +77,7 @@ _RELATION = (
 )
 _UNSHARED = compiled(rf"(?i){_RELATION}[^\n]{{0,90}}?{_SIZE}|{_SIZE}[^\n]{{0,90}}?{_RELATION}")
 # Sizes of a batch and of what is saved are no sizes of GPUs.
-_OF_A_BATCH = compiled(r"(?i)batch|checkpoint|\brank must be\b|learning|token")
+_OF_A_BATCH = compiled(r"(?i)batch|checkpoint|\brank must be\b|learning|token|(?:put|tensor) size")
 
 # GPU is required to run a quantized model | is only supported on CUDA devices
 _NEEDS_A_GPU = compiled(
@@ -132,6 +132,9 @@ _OF_RELEASES = compiled(r"(?i)\b(?:upgrade|update|newer|older|incompatible|compa
 _NO_NAME = compiled(
     r"(?i)pip|the|git|from|it|this|again|failed|requirements(?:\.txt)?|dist|torch\w*"
 )
+# Another release is asked for of what has a rule of its own: install torch greater or equal to 2
+_NEWER = compiled(r"[`'\"*]{0,3} ?(?i:version|>|=|~|<|greater|at least|newer|v?\d)")
+_TEMPLATE = compiled(r"(?i)\bdid you update\b")
 _PUNCTUATION = compiled(r"[-_.]{1,3}")
 
 
@@ -152,7 +155,7 @@ def refused(lines: Sequence[Line], knowledge: Knowledge, matrix: Matrix) -> Caus
 
 def _of(refusal: Refusal, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
     rule, message, captures = _read(refusal.text, matrix)
-    if not rule:
+    if not rule or _TEMPLATE.search(refusal.text):
         return None
     severity = Severity.WARNING if captures.get("setting") == UNLISTED else None
     found = rules_by_id(knowledge)[rule]
@@ -196,7 +199,8 @@ def _missing(text: str, matrix: Matrix) -> Iterator[tuple[str, str]]:
         plain = _PUNCTUATION.sub("-", name).lower()
         row = matrix.find(ASKED, {"module": Known(plain, "a refusal")})
         if isinstance(rule := row.cell("rule"), Known):
-            yield plain, str(rule.value)
+            if not _NEWER.match(text, found.end("name")):
+                yield plain, str(rule.value)
             continue
         known = matrix.find(OPTIONAL, {"module": Known(name, "a refusal")})
         if isinstance(known.cell("distribution"), Known):

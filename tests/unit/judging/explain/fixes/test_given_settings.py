@@ -78,6 +78,11 @@ def test_what_a_fix_leaves_out_is_not_given(text: str) -> None:
     assert said(lines, fix(text)) == [text]
 
 
+def test_commands_that_differ_are_a_comparison() -> None:
+    lines = ["vllm serve m --max-model-len 4096", "vllm serve m --max-model-len 8192"]
+    assert said(lines, fix("Set --max-model-len 4096.")) == ["Set --max-model-len 4096."]
+
+
 def test_a_switch_that_is_turned_off_is_not_the_same() -> None:
     lines = ["accelerate launch train.py --bf16 --lr 1"]
     assert said(lines, fix("--bf16 False --fp16 True", kind=StepKind.SETTING)) == [

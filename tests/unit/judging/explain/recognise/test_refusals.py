@@ -89,6 +89,9 @@ def test_a_name_that_no_table_lists_is_not_repeated(knowledge: Knowledge) -> Non
         "I ran pip install timm, and all is well",
         "HTTPError: Please install an SSH key",
         "ImportError: please install it again",
+        "ValueError: output tensor size must be equal to world_size times input tensor size",
+        "ValueError: you must install torch greater or equal to 1.10",
+        "NameError: no X\n1. Did you update? `pip install --upgrade timm`",
     ],
 )
 def test_other_sentences_say_nothing(knowledge: Knowledge, log: str) -> None:
