@@ -133,7 +133,7 @@ _NO_NAME = compiled(
     r"(?i)pip|the|git|from|it|this|again|failed|requirements(?:\.txt)?|dist|torch\w*"
 )
 # Another release is asked for of what has a rule of its own: install torch greater or equal to 2
-_NEWER = compiled(r"[`'\"*]{0,3} ?(?i:version|>|=|~|<|greater|at least|newer|v?\d)")
+_NEWER = compiled(r"[`'\"*]{0,3} ?(?i:version|>|=|~|<|greater|at least|newer|and |or |v?\d)")
 _TEMPLATE = compiled(r"(?i)\bdid you update\b")
 _PUNCTUATION = compiled(r"[-_.]{1,3}")
 

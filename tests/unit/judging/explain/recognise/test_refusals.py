@@ -91,6 +91,7 @@ def test_a_name_that_no_table_lists_is_not_repeated(knowledge: Knowledge) -> Non
         "ImportError: please install it again",
         "ValueError: output tensor size must be equal to world_size times input tensor size",
         "ValueError: you must install torch greater or equal to 1.10",
+        "ImportError: please install torch and zzpack for such files",
         "NameError: no X\n1. Did you update? `pip install --upgrade timm`",
     ],
 )
