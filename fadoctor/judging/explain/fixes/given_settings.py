@@ -83,7 +83,7 @@ MANY = "several"
 """The value of a setting that commands of one text give differently: a comparison."""
 
 
-class Setting(NamedTuple):
+class NamedSetting(NamedTuple):
     """A setting as it is written, by its name, with its value."""
 
     name: str
@@ -131,7 +131,7 @@ class GivenSettings:
             found: dict[str, str] = {}
             for line in self._lines[:LINES]:
                 if _is_command(line):
-                    for each in _settings(line):
+                    for each in _settings(line, typed=True):
                         known = found.setdefault(each.name, each.value)
                         found[each.name] = each.value if known == each.value else MANY
             self._given = found
@@ -146,12 +146,12 @@ def _is_command(line: str) -> bool:
     return _BEGINS.search(line) is not None or len(list(_OPTION.finditer(line))) >= SMALL
 
 
-def _named(step: Step) -> Iterator[Setting]:
+def _named(step: Step) -> Iterator[NamedSetting]:
     """Yield the settings that a step tells to give, and not those that it tells to leave out."""
     if step.kind is StepKind.SET:
         for item in step.items:
             name, _, value = item.partition("=")
-            yield Setting(_key(name), value, item)
+            yield NamedSetting(_key(name), value, item)
         return
     if step.kind not in {StepKind.ADVICE, StepKind.SETTING}:
         return
@@ -162,48 +162,40 @@ def _named(step: Step) -> Iterator[Setting]:
             yield each
 
 
-def _settings(text: str) -> Iterator[Setting]:
+def _settings(text: str, *, typed: bool = False) -> Iterator[NamedSetting]:
+    """Yield the settings in a text; where it is typed, what follows an option is its value."""
     for pattern in _READ:
         for found in pattern.finditer(text):
             name = _key(found["name"])
             if name in _OF_INSTALLERS:
                 continue
             value = (found["value"] or "").rstrip(".,:;")
-            is_value = pattern is not _OPTION or any(map(str.isdigit, value))
-            is_value = is_value or value.lower() in _WORDS
-            if not is_value:
+            if pattern is _OPTION and not _is_value(name, value, text[found.end() :], typed=typed):
                 value = ""
             written = found[0] if value else f"--{found['name']}"
             plain = GIVEN if not value or value.lower() == "true" else value
-            yield Setting(name, plain, written.rstrip(".,:;\"'"))
+            yield NamedSetting(name, plain, written.rstrip(".,:;\"'"))
 
 
-_WORDS = frozenset(
-    {
-        *("half", "auto", "float16", "bfloat16", "float32", "fp8", "fp8_e5m2", "fp8_e4m3", "true"),
-        *(
-            "false",
-            "triton",
-            "flashinfer",
-            "fa3",
-            "fa4",
-            "torch_native",
-            "sdpa",
-            "eager",
-            "mp",
-            "ray",
-        ),
-        *("bf16", "fp16", "no", "awq", "gptq", "bitsandbytes", "none", "pytorch", "turbomind"),
-    }
-)
-"""Values that are words: what else stands behind a switch is the next word of a sentence."""
+def _is_value(name: str, value: str, behind: str, *, typed: bool) -> bool:
+    """Return whether a word is the value of an option, and not the next word of a sentence."""
+    if value.lower() in _TRUTHS or any(map(str.isdigit, value)):
+        return True
+    if _SWITCH.match(name):
+        return False
+    return typed or _ENDS.match(behind) is not None
+
+
+_TRUTHS = frozenset({"true", "false", "none", "auto", "no"})
+_SWITCH = compiled(r"(?:enable|disable|enforce|use|trust|no|skip|allow|load|force)_")
+_ENDS = compiled(r"[.,;:)\"'`]|\s{0,2}$| --| \(| (?:and|or|in|with|instead)\b")
 
 
 def _key(name: str) -> str:
     return name.replace("-", "_").lower()
 
 
-def _as_given(setting: Setting, value: str) -> str:
+def _as_given(setting: NamedSetting, value: str) -> str:
     head = setting.written.partition("=")[0].partition(" ")[0]
     if value == GIVEN:
         return head

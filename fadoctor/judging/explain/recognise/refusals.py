@@ -138,7 +138,7 @@ _TEMPLATE = compiled(r"(?i)\bdid you update\b")
 _PUNCTUATION = compiled(r"[-_.]{1,3}")
 
 
-class Refusal(NamedTuple):
+class Refused(NamedTuple):
     """What an exception says, and the line where it begins."""
 
     text: str
@@ -153,7 +153,7 @@ def refused(lines: Sequence[Line], knowledge: Knowledge, matrix: Matrix) -> Caus
     return None
 
 
-def _of(refusal: Refusal, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
+def _of(refusal: Refused, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
     rule, message, captures = _read(refusal.text, matrix)
     if not rule or _TEMPLATE.search(refusal.text):
         return None
@@ -209,19 +209,20 @@ def _missing(text: str, matrix: Matrix) -> Iterator[tuple[str, str]]:
             yield plain, MISSING
 
 
-def _refusals(lines: Sequence[Line]) -> Iterator[Refusal]:
+def _refusals(lines: Sequence[Line]) -> Iterator[Refused]:
     """Yield what the last exceptions of a text say, the last one first."""
     raised = {each.line for each in exceptions(lines)}
     places = [place for place, line in enumerate(lines)
               if line.number in raised or _IN_TITLE.search(line.text)]  # fmt: skip
     for place in islice(reversed(places), LAST):
-        yield Refusal(_sentence(lines, place), lines[place])
+        whole = _sentence(lines, place, below=lines[place].number in raised)
+        yield Refused(whole, lines[place])
 
 
-def _sentence(lines: Sequence[Line], place: int) -> str:
-    """Return what an exception says, with the lines below that go on with it."""
+def _sentence(lines: Sequence[Line], place: int, *, below: bool) -> str:
+    """Return what an exception says, with the lines that go on with it where it is printed."""
     parts = [_HEAD.sub("", lines[place].text, count=1)]
-    for line in lines[place + 1 : place + 1 + BEHIND]:
+    for line in lines[place + 1 : place + 1 + BEHIND] if below else ():
         if _FRAME.search(line.text) or line.channel != lines[place].channel:
             break
         parts.append(line.text)
