@@ -40,7 +40,8 @@ from fadoctor.judging.explain.recognise.line_cause import line_cause
 from fadoctor.judging.explain.recognise.proved import complaining as complains
 from fadoctor.judging.explain.recognise.proved import is_ours, proved
 from fadoctor.judging.explain.recognise.refined import Refiner, fixes_of
-from fadoctor.judging.explain.recognise.resolver_conflict import with_conflict
+from fadoctor.judging.explain.recognise.refusals import refused
+from fadoctor.judging.explain.recognise.resolver_conflict import told_conflict, with_conflict
 from fadoctor.judging.explain.recognise.sought import sought
 from fadoctor.judging.explain.recognise.status_codes import code_matches
 from fadoctor.judging.explain.recognise.told_requirements import told_causes, told_in, with_told
@@ -227,6 +228,11 @@ def _quiet(
     more = (*proved(reading.lines, around, knowledge, ended), *told)
     place = broke_at(reading.lines, knowledge, around.matrix)
     more = (*more, place) if place is not None and not more else more
+    if not more:
+        found = told_conflict(reading.lines, knowledge) or refused(
+            reading.lines, knowledge, around.matrix
+        )
+        more = (found,) if found is not None else ()
     if not more and (ended is None or is_ours(ended)):
         more, shown = _told_by(reading, shown, knowledge)
     return shown, more

@@ -38,7 +38,8 @@ _REQUIREMENT = (
 # incompatible. | flash-attn 2.8.3 requires torch, which is not installed.
 # xformers==0.0.30 requires torch==2.7.0 | vllm (0.6.4) depends on tokenizers (>=0.19.1,<0.20)
 _OF_INSTALLERS = compiled(
-    rf"(?<![\w.-])(?P<asker>[A-Za-z][\w.-]{{0,99}})(?: |==| \()v?(?P<release>{VERSION})\)? "
+    rf"(?<![\w.-])(?P<asker>[A-Za-z][\w.-]{{0,99}}){_EXTRAS}(?: |==| \()v?"
+    rf"(?P<release>{VERSION})\)? "
     rf"(?:requires|has requirement|depends on) (?P<needs>{_NAMED}){_EXTRAS}"
 )
 _OF_RANGE = compiled(rf" ?\(?(?P<range>{RANGE})")

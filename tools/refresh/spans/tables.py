@@ -19,6 +19,7 @@ from tools.refresh.spans import (
     models,
     options,
     pythons,
+    raised,
     requires,
     status_codes,
     thrust,
@@ -249,6 +250,21 @@ def _of_status_codes(index: Index, unread: list[str]) -> Rows:
     return {status_codes.TABLE: status_codes.code_rows(had, texts)} if texts else {}
 
 
+def _of_raised(index: Index, unread: list[str]) -> Rows:
+    had: dict[str, frozenset[str]] = {}
+    for library in raised.LIBRARIES:
+        releases = index.releases(library)
+        for version in raised.spread(sorted(v for v in releases if not v.is_prerelease)):
+            read = partial(_raised_in, index, releases[version])
+            if (names := _tried(read, f"{library} {version}", unread)) is not None:
+                had[library] = had.get(library, frozenset()) | names
+    return {raised.TABLE: raised.name_rows(had)}
+
+
+def _raised_in(index: Index, release: Release) -> frozenset[str]:
+    return raised.names_of(open_sources(index.transport, release))
+
+
 def _thrust_in(index: Index, wheel: File) -> dict[str, frozenset[str]]:
     sources = WheelSources(index.transport, wheel)
     paths = {path: header for path in sources.marks if (header := thrust.header_of(path))}
@@ -294,6 +310,7 @@ MAKERS: dict[str, Callable[[Index, list[str]], Rows]] = {
     compiled_files.TABLE: _of_compiled_files,
     minimums.TABLE: _of_minimums,
     pythons.TABLE: _of_pythons,
+    raised.TABLE: _of_raised,
     requires.TABLE: _of_requires,
     status_codes.TABLE: _of_status_codes,
     thrust.TABLE: _of_thrust,

@@ -10,6 +10,7 @@ from fadoctor.judging.explain.fixes.before_it_runs import with_what_is_needed
 from fadoctor.judging.explain.fixes.companions import are_absent, are_used, with_companions
 from fadoctor.judging.explain.fixes.fetched_elsewhere import CAUSE as UNREACHED
 from fadoctor.judging.explain.fixes.fetched_elsewhere import fetched_elsewhere
+from fadoctor.judging.explain.fixes.given_settings import GivenSettings
 from fadoctor.judging.explain.fixes.index_for_gpu import for_this_gpu
 from fadoctor.judging.explain.fixes.missing_on_arm import without_missing
 from fadoctor.judging.explain.fixes.newer_torch import with_breaks
@@ -19,6 +20,7 @@ from fadoctor.judging.explain.fixes.own_program import OwnProgram
 from fadoctor.judging.explain.fixes.own_system import for_linux
 from fadoctor.judging.explain.fixes.shells import for_cmd, for_either, is_cmd, is_powershell
 from fadoctor.judging.explain.fixes.situations import situations, suiting
+from fadoctor.judging.explain.fixes.told_sizes import with_told_sizes
 from fadoctor.judging.explain.fixes.torch_for_python import for_this_python
 from fadoctor.judging.explain.fixes.useless_fixes import IN_VAIN, without_vain
 from fadoctor.judging.explain.fixes.uv_project import SITUATION, as_uv_adds
@@ -61,6 +63,10 @@ class FixSelection:
     @cached_property
     def _texts(self) -> tuple[str, ...]:
         return tuple(line.text for line in self._lines)
+
+    @cached_property
+    def _given(self) -> GivenSettings:
+        return GivenSettings(self._texts)
 
     @cached_property
     def _vendor(self) -> Vendor:
@@ -122,6 +128,7 @@ class FixSelection:
         if self._said is not None:
             whole = tuple(map(OwnProgram(scope, self._texts).advised, whole))
             whole = for_linux(whole, self._said, self._texts)
+            whole = self._given.told(with_told_sizes(whole, self._texts))
         here = suiting(whole, self._here)
         return begun(map(self._in_shell, here))
 

@@ -6,16 +6,25 @@ list fit each other, so that the first of them is rarely the one that matters.
 
 from __future__ import annotations
 
-from itertools import combinations, islice
+from itertools import combinations, islice, zip_longest
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from fadoctor.judging.explain.recognise.line_cause import line_cause
+from fadoctor.model.finding import Severity
+from fadoctor.model.packages import COMPANIONS, STACK
+from fadoctor.model.rule import rules_by_id
+from fadoctor.sources.pasted.requirement_lines import requirement_lines
+from fadoctor.syntax.patterns import compiled
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fadoctor.judging.explain.causes import Cause
     from fadoctor.judging.explain.recognise.told_requirements import Told
+    from fadoctor.model.rule import Knowledge
+    from fadoctor.sources.logs.cleaning import Line
 
 RULE = "requirement-unmet"
 """The rule whose wordings read one line of such a list."""
@@ -27,6 +36,15 @@ EXACT = "=="
 """How the requirement of one release begins."""
 
 _DEPENDS = " depends on "
+
+TOLD_LIMIT = 60
+"""Most requirements of one text that are compared."""
+
+# What a resolver says at its end: pip, uv, poetry
+_FAILED = compiled(
+    r"(?i)conflicting dependencies|conflict is caused by|unsatisfiable|no solution found"
+    r"|are incompatible|cannot be used|version solving failed|ResolutionImpossible"
+)
 
 
 def with_conflict(causes: tuple[Cause, ...], told: Iterable[Told]) -> tuple[Cause, ...]:
@@ -40,6 +58,27 @@ def with_conflict(causes: tuple[Cause, ...], told: Iterable[Told]) -> tuple[Caus
         _of_pair(cause, *pair) if _is_of_list(cause) and not _is_shown(cause, pair) else cause
         for cause in causes
     )
+
+
+def told_conflict(lines: Sequence[Line], knowledge: Knowledge) -> Cause | None:
+    """Return the cause of a resolver that found no release for two packages, whoever they are.
+
+    uv tells it in sentences, which it breaks where the terminal ends.
+    """
+    texts = [line.text for line in lines]
+    if not any(map(_FAILED.search, texts)):
+        return None
+    rows: list[Told] = []
+    for line, below in zip_longest(lines, lines[1:]):
+        if _DEPENDS.rstrip() in line.text:
+            text = f"{line.text.rstrip()} {below.text.lstrip() if below is not None else ''}"
+            found = requirement_lines(text)
+            rows += [(each, line) for each in found if each.needs in STACK | COMPANIONS]
+    pair = next(_conflicts(islice(rows, TOLD_LIMIT)), None)
+    if pair is None:
+        return None
+    rule = rules_by_id(knowledge)[RULE]
+    return _of_pair(line_cause(rule, "", pair[0][1], severity=Severity.WARNING), *pair)
 
 
 def _is_of_list(cause: Cause) -> bool:

@@ -248,3 +248,21 @@ def test_no_reader_runs_away(unit: str) -> None:
 def test_the_maker_of_a_card_is_not_that_of_its_gpu(name: str, vendor: str) -> None:
     claims = {each.name: each.value for each in gpu_claims(0, name, 1, "a report")}
     assert claims["gpu[0].vendor"] == vendor
+
+
+@pytest.mark.parametrize(
+    ("row", "cuda"),
+    [
+        ("pytorch    2.5.1    cpu_mkl_py310_h12ddca3_103    conda-forge", None),
+        ("pytorch  1.13.1  py3.10_cuda11.7_cudnn8.5.0_0  pytorch", "11.7"),
+        ("pytorch  2.0.1  py3.9_cpu_0", None),
+    ],
+)
+def test_a_row_of_conda_that_stands_alone(row: str, cuda: str | None) -> None:
+    found = said(f"I looked at the list:\n{row}\nand wonder.\n")
+    assert found["torch.cuda"] == cuda
+
+
+@pytest.mark.parametrize("row", ["pytorch 2.5.1 py3 here", "pyscf 2.5.1 cpu_py310_h1 conda-forge"])
+def test_other_rows_that_stand_alone_say_nothing_of_torch(row: str) -> None:
+    assert "torch.cuda" not in said(f"I looked at the list:\n{row}\nand wonder.\n")
