@@ -54,9 +54,6 @@ _CONDA_ROW = compiled(
 # cuda126_py312h_0, py3.11_cuda12.1_cudnn8.9.2_0
 _BUILD_CUDA = compiled(r"cuda_?(?P<major>[0-9]{2})\.?(?P<minor>[0-9])(?![0-9])")
 
-# The one row that somebody cuts out of a list: cuda126_py312h_0, cpu_mkl_py310_h, py3.10_cpu_0
-_BUILD_OF_TORCH = compiled(r"(?:cpu|cuda)[\w.]{0,20}_py3|py3[\d.]{1,4}_(?:cpu|cuda)")
-
 # py312_cu121, py3.12_cuda12.1_cudnn9.1.0_0
 _BUILD_PYTHON = compiled(r"py3\.?(?P<minor>\d{1,2})(?=[_h])")
 
@@ -113,10 +110,7 @@ def read(lines: Iterable[PastedLine]) -> Iterator[Claim]:
     lines = tuple(lines)
     claims = [*_tables(lines)]
     yield from claims
-    seen = {claim.line for claim in claims}
-    loose = [*_without_head(lines, seen)]
-    yield from loose
-    yield from _alone(lines, seen | {claim.line for claim in loose})
+    yield from _without_head(lines, {claim.line for claim in claims})
     shown = ""
     rare = frozenset(likely_numbers((line.text for line in lines), *_RARE))
     for number, line in enumerate(lines):
@@ -229,17 +223,6 @@ def _listed(run: list[Claim], marked: list[int]) -> list[Claim]:
     return [
         Claim(each.name, None, each.line, each.tool) if each.line in gone else each for each in run
     ]
-
-
-def _alone(lines: tuple[PastedLine, ...], seen: set[int]) -> Iterator[Claim]:
-    """Yield what a row of conda says of torch where it stands alone: its build names it."""
-    for line in lines:
-        if "py3" not in line.text or line.number in seen:
-            continue
-        row = _CONDA_ROW.fullmatch(line.text.strip())
-        if row and OF_CONDA.get(row["name"]) == "torch" and _BUILD_OF_TORCH.match(row["build"]):
-            channel = row["channel"] or ""
-            yield from _of_conda(row["name"], row["version"], row["build"], channel, line.number)
 
 
 def _of_conda(name: str, version: str, build: str, channel: str, line: int) -> list[Claim]:
