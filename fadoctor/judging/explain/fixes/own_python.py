@@ -41,6 +41,12 @@ _ENVIRONMENT = compiled(
     r"[\\/]{1,2}(?i:scripts)[\\/]{1,2})(?:(?P<file>[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
     r"|[Aa]ctivate(?:\.(?:bat|ps1))?(?=[\s\"'`;&]|$))"
 )
+# PS C:\\AI\\Wan2GP> .\\env_uv\\Scripts\\activate.bat: below the folder of the prompt
+_ACTIVATED = compiled(
+    r"^\s{0,8}(?:PS )?(?P<at>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}[^\\/\n<>|\"?*]{0,60})> ?"
+    r"(?:call |& )?\"?(?:\.[\\/])?(?P<env>(?:[\w.-]{1,40}[\\/]{1,2}){1,3}(?i:scripts)[\\/]{1,2})"
+    r"(?i:activate)(?:\.(?:bat|ps1))?(?=[\s\"'`;&]|$)"
+)
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
 # a folder that Windows does not hide by its dot was made by a tool of Unix: .venv, .scribe
@@ -285,20 +291,27 @@ def _python_of_unix(lines: Sequence[str]) -> str:
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
     is_active = _is_active(lines)
-    for line in likely(lines, _TOLD, _ENVIRONMENT, _TOLD_OF_SCRIPT, _SITE, _UNIX):
-        for said in _TOLD.finditer(line):
-            if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
-                yield _written(said["python"])
-        for named in _ENVIRONMENT.finditer(line):
-            if not _CONDA.search(named["folder"]):
-                yield _written(named["folder"]) + (named["file"] or "python.exe")
-        if script := _TOLD_OF_SCRIPT.match(line):
-            yield script["python"]
+    for line in likely(lines, _TOLD, _ENVIRONMENT, _ACTIVATED, _TOLD_OF_SCRIPT, _SITE, _UNIX):
+        yield from _told_in(line)
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
         for site in () if is_active else _UNIX.finditer(line):
             if _UNIX_VENV.search(site["root"].rpartition("/")[2]) or _OF_VENVS.search(site["root"]):
                 yield f"{site['root']}/bin/python"
+
+
+def _told_in(line: str) -> Iterator[str]:
+    """Yield the Pythons that a line names, or whose environments it activates."""
+    for said in _TOLD.finditer(line):
+        if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
+            yield _written(said["python"])
+    for named in _ENVIRONMENT.finditer(line):
+        if not _CONDA.search(named["folder"]):
+            yield _written(named["folder"]) + (named["file"] or "python.exe")
+    if (below := _ACTIVATED.match(line)) and not _CONDA.search(below[0]):
+        yield _written(f"{below['at'].rstrip(_SLASHES)}/{below['env']}python.exe")
+    if script := _TOLD_OF_SCRIPT.match(line):
+        yield script["python"]
 
 
 def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:

@@ -106,6 +106,19 @@ def test_a_line_that_activates_an_environment_shows_its_python() -> None:
     assert shown[0].startswith(r"C:\pinokio\api\x.git\app\env\Scripts\python.exe -m pip")
 
 
+@pytest.mark.parametrize(
+    ("line", "python"),
+    [
+        (r"C:\AI\Wan2GP> .\env_uv\Scripts\activate.bat", r"C:\AI\Wan2GP\env_uv\Scripts\python.exe"),
+        (r"PS D:\x>venv/Scripts/Activate.ps1", r"D:\x\venv\Scripts\python.exe"),
+        (r"PS D:\x> echo venv/Scripts/Activate.ps1", "pip"),
+    ],
+)
+def test_a_prompt_tells_where_the_environment_is(line: str, python: str) -> None:
+    fix = Fix("x", "Install it", Safety.SAFE, (Step(StepKind.SYSTEM, "pip install torch==2.8.0"),))
+    assert _placed(fix, line)[0].startswith(python)
+
+
 OWN = r"D:\k\venv\Scripts\python.exe"
 
 
