@@ -1,6 +1,6 @@
 """What calls of CUDA and of its libraries answer: names, numbers and texts, ``status-codes``.
 
-The names are those of the headers in NVIDIA's wheels, and those of HIP of the header in triton's.
+The names are those of the headers in NVIDIA's wheels, and those of AMD of the headers in triton's.
 The texts of CUDA are read in the table of its runtime library, which is parsed and never loaded.
 """
 
@@ -40,12 +40,17 @@ LIBRARIES = (
     Library("cuSPARSE", "nvidia-cusparse", ("cusparse.h",), "CUSPARSE_STATUS_"),
     Library("NCCL", "nvidia-nccl-cu13", ("nccl.h",), "nccl"),
     Library("HIP", "triton", ("hip/hip_runtime_api.h",), "hipError"),
+    Library("hipBLAS", "triton", ("hipblas-common/hipblas-common.h",), "HIPBLAS_STATUS_"),
+    Library("HSA", "triton", ("hsa/hsa.h", "hsa/hsa_ext_amd.h"), "HSA_STATUS_ERROR_"),
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ENUM = re.compile(r"\benum\b[^{;]{0,200}\{([^}]{1,200000})\}\s{0,4}(\w{1,80})?")
 _MACRO = r"(?:\s{1,4}[A-Z][A-Z_]{3,60})?"
-_STATUS = re.compile(r"(?:cuda|hip|nccl|CU|cu\w{2,10})(?:Error|Result|Status|result)(?:_t|_enum)?")
+# HSA's codes of AMD are in an enum without a name
+_STATUS = re.compile(
+    r"(?:(?:cuda|hip|hipblas|nccl|CU|cu\w{2,10})(?:Error|Result|Status|result)(?:_t|_enum)?|hsa_status_t)?"
+)
 _HEAD = re.compile(r"\benum\b\s{0,4}(?:__\w{1,40}__\s{0,4})?(\w{0,80})")
 
 _IDENT, _ELF = 16, b"\x7fELF\x02\x01"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fadoctor.judging.explain.fixes.shells import is_powershell
 from fadoctor.model.fact import Known
 from fadoctor.syntax.likely_lines import likely, matches, stands
 from fadoctor.syntax.patterns import compiled
@@ -34,9 +35,17 @@ _TOLD = compiled(
     r"(?!\"? -m (?:pip|venv|uv)\b)"
 )
 # ... with D:\\ui\\venv\\Scripts\\python.exe, torch 2.7: the Python of an environment, anywhere
+# C:\\pinokio\\api\\x.git\\app\\env\\Scripts\\activate: beside it is the Python
 _ENVIRONMENT = compiled(
-    r"(?<![\w\\/.-])(?P<python>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}\.?v?env[\w.-]{0,20}"
-    r"[\\/]{1,2}(?i:scripts)[\\/]{1,2}[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
+    r"(?<![\w\\/.-])(?P<folder>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}\.?v?env[\w.-]{0,20}"
+    r"[\\/]{1,2}(?i:scripts)[\\/]{1,2})(?:(?P<file>[Pp]ython3?\.exe)(?!\"? -m (?:pip|venv|uv)\b)"
+    r"|[Aa]ctivate(?:\.(?:bat|ps1))?(?=[\s\"'`;&]|$))"
+)
+# PS C:\\AI\\Wan2GP> .\\env_uv\\Scripts\\activate.bat: below the folder of the prompt
+_ACTIVATED = compiled(
+    r"^\s{0,8}(?:PS )?(?P<at>[A-Za-z]:[\\/]{1,2}" + _FOLDERS + r"{0,9}[^\\/\n<>|\"?*]{0,60})> ?"
+    r"(?:call |& )?\"?(?:\.[\\/])?(?P<env>(?:[\w.-]{1,40}[\\/]{1,2}){1,3}(?i:scripts)[\\/]{1,2})"
+    r"(?i:activate)(?:\.(?:bat|ps1))?(?=[\s\"'`;&]|$)"
 )
 # /home/ada/.local/share/pipx/venvs/scribe/lib/python3.10/site-packages
 _PIPX = compiled(r"[\\/]pipx[\\/]{1,2}venvs[\\/]{1,2}(?P<program>[\w.-]{1,60})[\\/]")
@@ -102,10 +111,28 @@ _OF_UV = compiled(
 # uv's environments have no pip of their own
 _RUNS_UV = compiled(r"\buv (?:pip|add|sync|run|venv|lock)\b|Using Python [\d.]{3,9} environment at")
 _FOLDER = compiled(r"[\w .()+@~:/\\-]{1,160}")
+_MODULE, _EXE = " -m pip", "\\python.exe"
 _SLASHES = "\\/"
 _OWN_OF_UV, _OF_SYSTEM = ".venv", frozenset({"/usr", "/usr/local"})
 # [notice] To update, run: python.exe -m pip install --upgrade pip
 _OF_PIP_ITSELF = compiled(r"--upgrade pip\b|-U pip\b")
+
+
+def pip_by_path(lines: Sequence[str]) -> str:
+    """Return how pip is started beside the program of a log, "" where its paths do not say."""
+    python = own_python(lines)
+    if python.startswith('"') and is_powershell(lines):
+        python = f"& {python}"
+    return own_pip(lines) or (f"{python}{_MODULE}" if python else "")
+
+
+def whole_pip(pip: str, lines: Sequence[str]) -> str:
+    """Return a start of pip by a folder of the program with the whole path that a log shows."""
+    below = pip.removesuffix(_MODULE).casefold()
+    if not below.endswith(_EXE) or not below[:1].isalpha() or ":" in below:
+        return pip
+    path = own_python(lines).strip('"').casefold()
+    return pip_by_path(lines) if path.endswith(f"\\{below}") else pip
 
 
 def own_pip(lines: Sequence[str]) -> str:
@@ -264,20 +291,27 @@ def _python_of_unix(lines: Sequence[str]) -> str:
 
 def _pythons(lines: Sequence[str], whole: AbstractSet[str]) -> Iterator[str]:
     is_active = _is_active(lines)
-    for line in likely(lines, _TOLD, _ENVIRONMENT, _TOLD_OF_SCRIPT, _SITE, _UNIX):
-        for said in _TOLD.finditer(line):
-            if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
-                yield _written(said["python"])
-        for named in _ENVIRONMENT.finditer(line):
-            if not _CONDA.search(named["python"]):
-                yield _written(named["python"])
-        if script := _TOLD_OF_SCRIPT.match(line):
-            yield script["python"]
+    for line in likely(lines, _TOLD, _ENVIRONMENT, _ACTIVATED, _TOLD_OF_SCRIPT, _SITE, _UNIX):
+        yield from _told_in(line)
         for site in _SITE.finditer(line):
             yield from _of_root(_written(site["root"]), whole)
         for site in () if is_active else _UNIX.finditer(line):
             if _UNIX_VENV.search(site["root"].rpartition("/")[2]) or _OF_VENVS.search(site["root"]):
                 yield f"{site['root']}/bin/python"
+
+
+def _told_in(line: str) -> Iterator[str]:
+    """Yield the Pythons that a line names, or whose environments it activates."""
+    for said in _TOLD.finditer(line):
+        if not _CONDA.search(said["python"]) and not _ROAMING.search(said["python"]):
+            yield _written(said["python"])
+    for named in _ENVIRONMENT.finditer(line):
+        if not _CONDA.search(named["folder"]):
+            yield _written(named["folder"]) + (named["file"] or "python.exe")
+    if (below := _ACTIVATED.match(line)) and not _CONDA.search(below[0]):
+        yield _written(f"{below['at'].rstrip(_SLASHES)}/{below['env']}python.exe")
+    if script := _TOLD_OF_SCRIPT.match(line):
+        yield script["python"]
 
 
 def _of_root(root: str, whole: AbstractSet[str]) -> Iterator[str]:

@@ -9,17 +9,18 @@ import msgspec
 
 from fadoctor.judging.engine.foreign import stands
 from fadoctor.judging.engine.possible import QUESTION
+from fadoctor.judging.explain.fixes.other_pythons import with_own_python
 from fadoctor.judging.explain.fixes.own_python import (
     is_of_system,
     own_conda,
     own_folder,
-    own_pip,
-    own_python,
+    pip_by_path,
     typed_pip,
     uv_options,
     uv_python,
+    whole_pip,
 )
-from fadoctor.judging.explain.fixes.shells import is_powershell
+from fadoctor.judging.explain.fixes.program_python import program_python
 from fadoctor.judging.explain.fixes.working_programs import without_working
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.model.fact import Known
@@ -150,7 +151,7 @@ class Situation(msgspec.Struct, frozen=True):
 
     def started(self, fix: Fix) -> Fix:
         """Return a fix with pip, the system's installer and variables, as they are written here."""
-        if not self.pip and not self.installer and not self.sets:
+        if not (self.pip or self.installer or self.sets or self.name == DESKTOP):
             return fix
         away = _elsewhere(fix) if self.name == OWN_PYTHON else len(fix.steps)
         texts = [
@@ -179,8 +180,8 @@ class Situation(msgspec.Struct, frozen=True):
             verb, _, rest = step.text.removeprefix(_PIP).partition(" ")
             rest = rest.removeprefix(_YES) if self._is_uv else rest
             return " ".join(filter(None, (self.pip, verb, self.option, rest)))
-        if self.pip and step.kind is StepKind.ADVICE:
-            named = _PYTHON.sub(lambda found: self._python or found[0], step.text)
+        if (self.pip or self.name == DESKTOP) and step.kind is StepKind.ADVICE:
+            named = _PYTHON.sub(lambda found: self._python or found[0], self._in_prose(step))
             return _IN_WORDS.sub(self._in_words, named)
         if self._python and step.kind is StepKind.SYSTEM and _PYTHON.match(step.text):
             text = _PYTHON.sub(lambda _: self._python, step.text, count=1)
@@ -192,9 +193,12 @@ class Situation(msgspec.Struct, frozen=True):
             return f"{self.sets} {step.text.removeprefix(_EXPORT)}"
         return step.text
 
+    def _in_prose(self, step: Step) -> str:
+        return with_own_python(step.text, self._python.rstrip() or "python")
+
     def _in_words(self, found: re.Match[str]) -> str:
         yes = "" if self._is_uv else found[2] or ""
-        return f"{self.pip} {found[1]} {yes}"
+        return f"{self.pip} {found[1]} {yes}" if self.pip else found[0]
 
     @property
     def _is_uv(self) -> bool:
@@ -242,6 +246,9 @@ _OF_SHELL = (StepKind.SET, StepKind.SYSTEM)
 OWN_PYTHON = "own-python"
 """The place that is no row of the table: a program whose Python a text shows by its path."""
 
+OF_PROGRAM = "program-python"
+"""The place that is no row either: a program whose Python its name tells."""
+
 DESKTOP = "comfyui-desktop"
 """The place of the table whose Python is opened from inside: a path in the text is another one."""
 
@@ -273,8 +280,11 @@ def situations(
         here = Situation(OWN_PYTHON, pip=pip, option=option, python=python, installs=f"{told}.")
         return (here, *shown)
     if any(each.pip or each.name == DESKTOP for each in shown):
-        return shown
-    typed, pip = typed_pip(cut), _own_pip(cut)
+        whole = (whole_pip(each.pip, cut) for each in shown)
+        return tuple(
+            msgspec.structs.replace(each, pip=pip) for each, pip in zip(shown, whole, strict=True)
+        )
+    typed, pip = typed_pip(cut), pip_by_path(cut)
     own = _of_own_pip(pip) if pip else None
     if typed and (own is None or typed.startswith("uv ")):
         own = Situation(OWN_PYTHON, pip=typed, option="--system" if is_of_system(cut) else "")
@@ -282,6 +292,8 @@ def situations(
         own = Situation(OWN_PYTHON, installs=f"{_RUN} the program runs, after `{active}`.")
     if own is None and (where := own_folder(cut)):
         own = Situation(OWN_PYTHON, installs=where)
+    if own is None and (named := program_python(failing, system, tables)):
+        own = Situation(OF_PROGRAM, pip=named.pip, installs=named.told)
     return (*shown, own) if own is not None else shown
 
 
@@ -312,14 +324,6 @@ def _led(lead: Situation, offered: Sequence[Fix], left: tuple[Fix, ...]) -> tupl
     return (_instead(lead), *(fix for fix in left if fix.id != QUESTION))
 
 
-def _own_pip(lines: Sequence[str]) -> str:
-    """Return how pip is started beside the program of a log, "" where its paths do not say."""
-    python = own_python(lines)
-    if python.startswith('"') and is_powershell(lines):
-        python = f"& {python}"
-    return own_pip(lines) or (f"{python} -m pip" if python else "")
-
-
 def _of_own_pip(pip: str) -> Situation:
     return Situation(OWN_PYTHON, pip=pip, installs=f"pip of this program: {pip}.")
 
@@ -328,12 +332,13 @@ def _placed(fix: Fix, here: Collection[Situation]) -> Fix:
     """Return a fix with what is to be known beside it in the first of some places."""
     for each in here:
         fix = each.started(fix)
-    if any(each.owns(fix) for each in here):
+    named = next((each.told(fix) for each in here if each.name == OF_PROGRAM), "")
+    if not named and any(each.owns(fix) for each in here):
         return fix
     shown = next((each.told(fix) for each in here if each.name == OWN_PYTHON), "")
     if shown and any(each.starts_pip(step) for each in here for step in fix.steps):
         return fix
-    told = shown or next(filter(None, (each.told(fix) for each in here)), "")
+    told = shown or named or next(filter(None, (each.told(fix) for each in here)), "")
     steps = (*fix.steps, Step(StepKind.ADVICE, told)) if told else fix.steps
     return msgspec.structs.replace(fix, steps=steps)
 

@@ -37,13 +37,13 @@ MARKS = (
 """A text with a code has one of them, in small letters."""
 
 _LEAD = (
-    r"(?:(?i:\b(?:cuda|hip|cudnn|cublas|cufft|cusolver|cusparse|nccl)"
+    r"(?:(?i:\b(?:cuda|hip|cudnn|cublas|hipblas|hsa|cufft|cusolver|cusparse|nccl)"
     r"(?: (?:runtime|driver))? error)[:,]? ?)?"
 )
 # cudaErrorNoDevice | CUDA_ERROR_NO_DEVICE | cuDNN error: CUDNN_STATUS_BAD_PARAM | ncclSystemError
 _NAME = compiled(
     _LEAD + r"(?<!\w)((?:cuda|hip)Error[A-Z]\w{2,60}|CUDA_ERROR_[A-Z]\w{2,60}|CUFFT_[A-Z]\w{3,40}"
-    r"|CU(?:BLAS|DNN|SOLVER|SPARSE)_STATUS_[A-Z]\w{3,80}|nccl[A-Z]\w{4,40})(?!\w)"
+    r"|(?:CU(?:BLAS|DNN|SOLVER|SPARSE)|HIPBLAS|HSA)_STATUS_[A-Z]\w{3,80}|nccl[A-Z]\w{4,40})(?!\w)"
 )
 # What is counted, and no code: failed 3 times, returned 2 devices
 _NO_COUNT = r"(?! ?(?:times?|attempts?|devices?|gpus?|bytes|[kmg]i?b|ms|s|%)\b)"
