@@ -92,7 +92,8 @@ class Scope:
         if otherwise is None and path.startswith("env.") and isinstance(fact, Absent):
             return _NOT_SET
         # A cell of a row that is not found has the words of its key, which say nothing of the cell.
-        is_own = path.partition(".")[0] not in self.rule.rows
+        sources = self.rule.let.get(path, (path,))
+        is_own = not any(each.partition(".")[0] in self.rule.rows for each in sources)
         is_told = otherwise is None or (isinstance(fact, Unknown) and fact.words and is_own)
         return _text(fact) if is_told else str(otherwise)
 
