@@ -79,11 +79,11 @@ _UNSHARED = compiled(rf"(?i){_RELATION}[^\n]{{0,90}}?{_SIZE}|{_SIZE}[^\n]{{0,90}
 # Sizes of a batch and of what is saved are no sizes of GPUs.
 _OF_A_BATCH = compiled(r"(?i)batch|checkpoint|\brank must be\b|learning|token|(?:put|tensor) size")
 
-# GPU is required to run a quantized model | is only supported on CUDA devices
+# GPU is required to run a quantized model, but not: is only supported on CUDA devices, as tensors
+# that stayed on the CPU are told, too
 _NEEDS_A_GPU = compiled(
     r"\b(?:GPUs?|CUDA) (?:is |are )?(?:required|needed) (?:to|for)\b|\bCUDA is required\b"
-    r"|\bonly (?:be )?(?:supported|available) on (?:an? )?(?:NVIDIA )?(?:CUDA|GPUs?)"
-    r"(?: devices?| GPUs?)?(?:[.,;]|$)|\bonly supports? running on (?:an? )?GPUs?\b"
+    r"|\bonly supports? running on (?:an? )?GPUs?\b"
 )
 # No enough gpu memory for kv cache | Insufficient memory to allocate KV-caches
 _FULL = compiled(
@@ -157,7 +157,7 @@ def _of(refusal: Refused, knowledge: Knowledge, matrix: Matrix) -> Cause | None:
     rule, message, captures = _read(refusal.text, matrix)
     if not rule or _TEMPLATE.search(refusal.text):
         return None
-    severity = Severity.WARNING if captures.get("setting") == UNLISTED else None
+    severity = Severity.NOTE if captures.get("setting") == UNLISTED else None
     found = rules_by_id(knowledge)[rule]
     return line_cause(found, message, refusal.line, severity=severity, captures=captures)
 

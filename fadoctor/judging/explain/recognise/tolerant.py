@@ -172,6 +172,18 @@ class Tolerant:
                 scores[number] = int(1_000 * weight / self._totals[number])
         return scores.most_common(CANDIDATES)
 
+    def _is_of_others(self, there: set[str], gone: set[str], number: int) -> bool:
+        """Return whether the rarest word was lost, and what is there is said by another rule, too.
+
+        Then that word would tell them apart: No such file or directory.
+        """
+        rarest = max(map(self._weights.__getitem__, gone), default=0)
+        if rarest <= max(map(self._weights.__getitem__, there)):
+            return False
+        rule = self._wordings[number].rule
+        shared = set.intersection(*(set(self._places[word]) for word in there))
+        return any(self._wordings[each].rule != rule for each in shared)
+
     def _pairs_of(self, number: int, words: tuple[str, ...]) -> list[tuple[int, int]]:
         """Return which words of a wording stand in a line, and where in both."""
         mine = tuple(word.text for word in self._words[number])
@@ -197,8 +209,9 @@ class Tolerant:
             is_state(mine[place].text) or place in wording.names for place in lost
         ):
             return None
-        turns = NEGATIONS | FAULTS
-        if any(mine[p].text in turns for p in lost) and not _RAISED.search(text):
+        gone = {mine[place].text for place in lost}
+        turns = (NEGATIONS | FAULTS) & gone
+        if (turns and not _RAISED.search(text)) or self._is_of_others(there, gone, number):
             return None
         return _Rebuilder(text, words, wording, mine, literal).rebuilt(pairs)
 
