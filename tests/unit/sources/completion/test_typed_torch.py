@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from fadoctor.model.fact import Absent, Known, Unknown
 from fadoctor.sources.completion.typed_torch import unseen_by_cpu_build
 from tests.unit.sources.pasted.reading import read_environment
+
+if TYPE_CHECKING:
+    from fadoctor.model.fact import Fact
 
 SEES_NONE = "torch.cuda.is_available() is False, RTX 4070.\n"
 
@@ -75,7 +80,7 @@ def test_a_build_for_cuda_that_sees_no_gpu_leaves_open_what_is_visible() -> None
 
 
 def test_what_hides_gpus_is_not_overruled() -> None:
-    facts = {
+    facts: dict[str, Fact] = {
         "torch.build": Known("cpu", "a list"),
         "gpu.count": Known(1, "a line"),
         "gpu.visible_count": Unknown("not said", "a line"),
