@@ -34,7 +34,7 @@ _TORCH = compiled(
 )
 _EXACT = "=="
 # torch.cuda.is_available() returns False | is_available is False | is_available()\n>>> False
-_SEES_NONE = compiled(r"\bis_available\b[^\n.;]{0,30}?(?:\n[>\s]{0,12})?\b[Ff]alse\b")
+_SEES_NONE = compiled(r"\bis_available\b[^\n.;]{0,30}?(?:\n[>\s]{0,12})?\b(?:False|false)\b")
 # --index-url https://... | -f page | cu121 | conda install | already satisfied | a build of its own
 _OTHER_SOURCE = compiled(
     r"(?i)(?:^|\s)-(?:-(?:extra-)?index(?:-url)?\b|-find-links\b|-torch-backend\b|i |f )"
