@@ -32,8 +32,9 @@ def read_poetry(draft: Draft, tree: ManifestTree, poetry: Node) -> None:
     is_package = draft.source.choice.is_for_package
     indexes = {} if is_package else _sources(draft, tree, poetry)
     tables = [tree.table(poetry, "dependencies")]
-    if not is_package:
-        tables.append(tree.table(poetry, "dev-dependencies"))
+    if not is_package and (legacy := tree.table(poetry, "dev-dependencies")):
+        draft.takes_group("dev")  # what Poetry calls that table since 1.2
+        tables.append(legacy)
     for name, node in tree.table(poetry, "group").items() if not is_package else ():
         group = tree.table(node, "dependencies")
         optional = tree.find(node, "optional")

@@ -186,3 +186,22 @@ def test_isolation_is_off_for_all_that_ask_for_torch() -> None:
     assert by_name(read(given(project)))["axolotl"].is_isolated
     off = read(given(f"{project}[tool.uv]\nno-build-isolation = true\n"))
     assert not by_name(off)["axolotl"].is_isolated
+
+
+def test_a_source_for_another_machine_loses_no_pin() -> None:
+    text = PROJECT + (
+        "[tool.uv.sources]\ntorch = [{index = 'cu', marker = \"sys_platform == 'linux' and "
+        "(platform_machine == 'aarch64')\"}]\n[[tool.uv.index]]\nname = 'cu'\n"
+        "url = 'https://download.pytorch.org/whl/cu128'\nexplicit = true\n"
+    )
+    torch = [each for each in read(given(text)).requirements if each.name == "torch"]
+    assert [each.marker for each in torch if not each.index] == [
+        "sys_platform != 'linux' or platform_machine != 'aarch64'"
+    ]
+
+
+def test_poetrys_older_table_is_the_group_dev() -> None:
+    text = (
+        "[tool.poetry.dependencies]\ntorch = '2.1.2'\n[tool.poetry.dev-dependencies]\nruff = '*'\n"
+    )
+    assert "dev" in read(given(text)).groups
