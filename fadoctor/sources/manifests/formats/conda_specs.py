@@ -33,12 +33,17 @@ _BUILT = re.compile(r"[^=\s]{1,100}=[^=\s]{1,100}=[^=\s]{1,100}")
 
 
 def recognises(name: str, head: str) -> bool:
-    """Say whether a text is such a list: one ``=`` before each version, as no other has it."""
+    """Say whether a text is such a list: one ``=`` before each version, as no other has it.
+
+    A single line of that form among names is a mistake in a list of pip's.
+    """
     if not name.lower().endswith((".txt", ".in", ".conda", ".list")):
         return False
     rows = head.split("\n")
     said = [row for row in map(_bare, rows[:-1] if len(rows) > 1 else rows) if row]
-    return all(map(_LINE.fullmatch, said)) and any(map(_SINGLE.match, said))
+    singles = sum(1 for row in said if _SINGLE.match(row))
+    is_of_conda = 2 * singles >= len(said) or any(map(_BUILT.fullmatch, said))
+    return bool(singles) and is_of_conda and all(map(_LINE.fullmatch, said))
 
 
 def read(source: Source) -> Manifest:

@@ -43,6 +43,7 @@ def test_a_list_of_wishes() -> None:
         (EXPORTED, True),
         ("numpy\npython=3.8\n", True),
         ("numpy==1.26\npython=3.8\n", False),  # a slip in a list of pip
+        ("einops\ntransformers=4.29.2\npeft\ntorch\n", False),  # another one
         ("numpy==1.26\n", False),
         ("numpy\ntorch\n", False),
         ("-r base.txt\npython=3.8\n", False),
