@@ -128,7 +128,8 @@ def test_an_assumed_gpu_with_an_assumed_driver(matrix: Matrix) -> None:
         ("550", "12.4"),
         ("580.65.06", "13.0"),
         ("567.1", "?"),  # that row is not verified
-        ("390.157", "?"),
+        ("390.157", "9.1"),
+        ("304.137", "?"),
     ],
 )
 def test_the_cuda_of_an_assumed_driver_comes_from_the_table(
