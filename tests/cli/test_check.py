@@ -246,7 +246,7 @@ def test_debug_says_why_each_rule_came_out_as_it_did(run: Run) -> None:
     )
     assert found in lines
     head = "fadoctor.rules: driver-too-old for environment: Not found. This is false: "
-    assert any(line.startswith(f"{head}driver.version is below floor.driver (") for line in lines)
+    assert any(line.startswith(f"{head}driver.version is below needed_driver (") for line in lines)
     assert "s3cr3tpassw0rd" not in debug.stderr
     redacted = run("check", "--facts", "-", "--debug", "--redact", input=told).stderr
     assert "example.org" not in redacted

@@ -56,7 +56,7 @@ _WORDS = (
     "(you have ", "required but found ", "(found version ", "already satisfied",
     "torch.version.cuda", "detected cuda version", "torch was compiled with", "-openai:v",
     "gcc (", "gcc version ", "+cpu", "+cu1", "lmsysorg/", "/pytorch:", "-py3", "-cu1",
-    "llm engine (v", "deepspeed info", "api server version", "nvidia-smi", "flash attention",
+    "llm engine (v", "api server version", "nvidia-smi", "flash attention",
     "flashattention",
     "graded ", "updated ", "stayed ", "stays ", "is still ", "is stuck ",
 )  # fmt: skip
@@ -64,7 +64,7 @@ _WORDS = (
 
 # torch==2.6, flash-attn   2.6.1, transformers version: 4.41.2, flash-attn-2.8.3
 _VERSION_BEHIND = compiled(
-    r"[\w.+-]{0,60}(?: version(?: \([\w.]{3,24}\))?)?(?: is|的?版本号?[是为]?)?"
+    r"[\w.+-]{0,60}(?: (?:info: )?version(?: \([\w.]{3,24}\))?)?(?: is|的?版本号?[是为]?)?"
     r"[`'\"*:=\s]{0,60}v?\d"
 )
 """What stands where the version of a package does, from the first word of its name on."""

@@ -69,11 +69,12 @@ _PACKAGE_FORMS = (
         rf"(?P<version>\d{{1,2}}\.\d{{1,3}}(?:\.\d{{1,3}}(?:\+(?:cu\d{{3}}|cpu))?)?)"
         rf"(?![\w/\\+-]|\.\w)"
     ),
+    # DeepSpeed info: version=0.14.2, git-hash=unknown
+    rf"(?<![\w.-])(?P<name>{NAME}) info: version={VERSION}{STOPS}",
 )
 _PACKAGES = tuple(compiled(form, re.IGNORECASE) for form in _PACKAGE_FORMS)
 # 2.8.0+cu129 torch | FlashAttention 2.6.3, of which an interface has two numbers
 # vLLM API server version 0.10.1 | Initializing a V1 LLM engine (v0.11.0)
-# DeepSpeed info: version=0.14.2
 _OTHER_FORMS = (
     (
         "torch",
@@ -99,11 +100,6 @@ _OTHER_FORMS = (
             r"\bInitializing an? (?:V1 )?LLM engine \(v(?P<version>\d\.\d{1,2}\.[\w.]{1,9})\)"
         ),
         "llm engine",
-    ),
-    (
-        "deepspeed",
-        compiled(r"\bDeepSpeed info: version=(?P<version>\d\.\d{1,2}\.\d{1,2})(?![\d.]*\d)"),
-        "deepspeed info",
     ),
 )
 """A distribution, how a text gives its version, and a word of each such line, in small letters."""
