@@ -22,6 +22,7 @@ from fadoctor.judging.explain.recognise.told_rows import (
     ToldRow,
     told_rows,
 )
+from fadoctor.judging.explain.vetoes.meant_otherwise import is_meant_otherwise
 from fadoctor.judging.explain.vetoes.solved_errors import is_over, words_anew
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Known
@@ -33,7 +34,7 @@ from fadoctor.syntax.patterns import compiled
 from fadoctor.syntax.simplified import simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fadoctor.judging.explain.causes import Cause
     from fadoctor.judging.explain.recognise.ideas import Ideas
@@ -218,7 +219,7 @@ def told_cause(
         if _is_there(rules[row.rule], facts.environment.facts, at_work):
             continue
         line = _line_told(row, read, lines, facts, knowledge)
-        if line is None or (not is_beside and _is_meant_otherwise(rules[row.rule], lines)):
+        if line is None or (not is_beside and is_meant_otherwise(rules[row.rule], lines)):
             continue
         is_question = _is_question(row, text)
         if not (is_question and (beside_notes or row.apart)):
@@ -227,20 +228,6 @@ def told_cause(
             named = text.named_in(line, row.says)
             return line_cause(rules[row.rule], row.message, line, severity=severity, captures=named)
     return None
-
-
-def _is_meant_otherwise(rule: Rule, lines: Iterable[Line]) -> bool:
-    """Return whether a text holds a wording of a rule, and what says that it is not meant.
-
-    Node asks for a newer GLIBC: the wording is there, and no program of the stack raised it.
-    """
-    text = "\n".join(line.text for line in lines)
-    return any(
-        symptom.anchor in text
-        and (not symptom.pattern or compiled(symptom.pattern).search(text))
-        and any(compiled(each).search(text) for each in (*symptom.absent, *symptom.others))
-        for symptom in rule.symptoms
-    )
 
 
 def _is_question(row: ToldRow, text: _Text) -> bool:
