@@ -116,6 +116,8 @@ packages.moved_torch   | mapping | derived     | packages that a later command l
 packages.moved_torch_bound | text | derived    | what these have to be for the torch that is there: bitsandbytes<0.48.0; Absent where there are none
 packages.moved_library | mapping | derived     | packages of later commands that move a library out of what an earlier package compares at import -> how; Absent of what is installed
 packages.moved_library_bound | text | derived  | what that library has to be: huggingface-hub<1.0; Absent where there is none
+packages.undone_pin | mapping | derived     | packages of later commands that replace what an earlier one pins -> how; Absent of what is installed
+packages.undone_pin_bound | text | derived  | that pin: transformers==4.49.0; Absent where there is none
 packages.replaced_builds | mapping | derived   | packages that are compiled for a torch that a later command replaces -> where; Absent of what is installed
 packages.before_torch  | mapping | derived     | commands that import torch before any command installs it -> where; Absent of what is installed
 packages.resolved      | text    | derived     | which resolver decided what files leave open, by --resolve; Absent where none was asked

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.fact import printable
-from fadoctor.sources.manifests.planned import UNASKED, Later, Manifest, Requirement, Setting
+from fadoctor.sources.manifests.planned import (
+    UNASKED,
+    Later,
+    Manifest,
+    Requirement,
+    Setting,
+    Step,
+)
 from fadoctor.sources.probes.metadata import normalise_name
 
 if TYPE_CHECKING:
@@ -39,6 +46,7 @@ class Draft:
         self.is_in_steps = False
         self.refused: dict[str, str] = {}
         self.later: list[Later] = []
+        self.steps: list[Step] = []
         self.early: list[Setting] = []
         self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}
@@ -89,6 +97,7 @@ class Draft:
             refused=self.refused,
             later=tuple(self.later),
             early=tuple(self.early),
+            steps=tuple(self.steps),
         )
 
 

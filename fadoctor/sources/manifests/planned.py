@@ -141,6 +141,19 @@ class Requirement(msgspec.Struct, frozen=True):
     """The list that names it: ``extra cpu``, ``group dev``; "" for what is always installed."""
 
 
+class Step(msgspec.Struct, frozen=True):
+    """One command of several, in their order: what it installs, or what it removes."""
+
+    asked: tuple[Requirement, ...] = ()
+    is_upgrade: bool = False
+    """Whether it takes the newest release of what it names, whatever is there."""
+    is_alone: bool = False
+    """Whether what is asked for comes without what it requires: ``--no-deps``."""
+    removed: tuple[str, ...] = ()
+    is_read: bool = True
+    """Whether it installs no more than that."""
+
+
 class Later(msgspec.Struct, frozen=True):
     """A name that a command leaves open, where an earlier one installed torch.
 
@@ -211,6 +224,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Names that commands leave open where torch is there already."""
     early: tuple[Setting, ...] = ()
     """Commands that import torch before any command installs it."""
+    steps: tuple[Step, ...] = ()
+    """Its commands, where it installs one thing after the other."""
 
     @property
     def has_unseen_files(self) -> bool:

@@ -39,7 +39,7 @@ _OF_MANIFESTS = ("flash_attn.wheel.prebuilt", _UNFIT, "packages.contradicted",
                  "packages.too_new_unless",
                  "packages.moved_torch", "packages.moved_torch_bound", "packages.replaced_builds",
                  "packages.before_torch", "packages.moved_library",
-                 "packages.moved_library_bound",
+                 "packages.moved_library_bound", "packages.undone_pin", "packages.undone_pin_bound",
                  "toolkit.in_image")  # fmt: skip
 _PARTS = 2
 """Dots in the names of facts that follow from others: ``hub.fa2.build``, and not ``hub.cache``."""

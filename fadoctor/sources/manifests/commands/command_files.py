@@ -219,7 +219,7 @@ def _draft(source: Source, chosen: _Installed, kind: str) -> Draft:
     draft.requirements = [each for asked in stage.packages.values() for each in asked]
     draft.constraints, draft.indexes = stage.constraints, list(stage.indexes)
     draft.python, draft.facts, draft.image = stage.python, stage.facts, stage.image
-    draft.later, draft.early = stage.later, stage.early
+    draft.later, draft.early, draft.steps = stage.later, stage.early, stage.steps
     for line, note in stage.notes:
         draft.note(line, note)
     is_empty = (

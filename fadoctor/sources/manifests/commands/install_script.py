@@ -55,6 +55,7 @@ def read(source: Source) -> Manifest:
     draft.requirements = [each for asked in stage.packages.values() for each in asked]
     draft.constraints, draft.indexes = stage.constraints, list(stage.indexes)
     draft.python, draft.facts, draft.later = stage.python, stage.facts, stage.later
+    draft.steps = stage.steps
     for line, note in stage.notes:
         draft.note(line, note)
     if not draft.requirements and not stage.notes:

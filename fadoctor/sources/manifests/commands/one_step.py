@@ -44,14 +44,15 @@ def install(step: InstallStep, stage: Stage, matrix: Matrix) -> None:
     """Install packages, and what they require in the place of what is there."""
     before = stage.packages.get(TORCH, [])
     known = {name: list(there) for name, there in stage.packages.items()}
-    stage.install(step.asked, upgrade=bool(step.flags & UPGRADE))
+    is_alone = bool(step.flags & ALONE)
+    stage.install(step.asked, upgrade=bool(step.flags & UPGRADE), is_alone=is_alone)
     now = stage.packages.get(TORCH, [])
     is_other = not (before and is_same_release(before, now))
     if before and is_other:
         outdate(stage, before[0], {each.name for each in step.asked})
     if any(each.name == TORCH for each in step.asked):
         stage.later = []  # whichever it was, this command decides
-    if step.flags & ALONE:
+    if is_alone:
         return
     if now and is_other:
         replace_triton(stage, step.asked, now[-1], matrix)

@@ -132,6 +132,7 @@ class _Build:
         draft.python, draft.image = stage.python, stage.image
         draft.variables, draft.facts = stage.settings, stage.facts
         draft.refused, draft.later, draft.early = stage.refused, stage.later, stage.early
+        draft.steps = stage.steps
         _forget_cuda(stage)
         for line, text in stage.notes:
             draft.note(line, text)

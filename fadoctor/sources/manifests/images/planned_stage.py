@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import ends_before
+from fadoctor.sources.manifests.planned import Step, is_unfollowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +69,8 @@ class Stage:
         """Names that a command leaves open where torch is there already."""
         self.early: list[Setting] = []
         """Commands that import torch where nothing has installed it."""
+        self.steps: list[Step] = []
+        """Its commands, in their order."""
         self.notes: list[tuple[int, str]] = []
         self.is_open = False
         """Whether a command installs what only a run would tell: any package may be there."""
@@ -97,7 +100,7 @@ class Stage:
         found.written = dict(self.written)
         found.is_open, found.starts = self.is_open, dict(self.starts)
         found.refused, found.later = dict(self.refused), list(self.later)
-        found.early = list(self.early)
+        found.early, found.steps = list(self.early), list(self.steps)
         return found
 
     def beside(self, path: str) -> str | None:
@@ -127,9 +130,18 @@ class Stage:
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
         self.quote(manifest, line)
 
-    def install(self, asked: Iterable[Requirement], *, upgrade: bool = False) -> None:
+    def open(self) -> None:
+        """Remember that a command installs what only a run would tell."""
+        self.is_open = True
+        self.steps.append(Step(is_read=False))
+
+    def install(
+        self, asked: Iterable[Requirement], *, upgrade: bool = False, is_alone: bool = False
+    ) -> None:
         """Install packages; what is there and good enough stays, as installers leave it."""
         new: dict[str, list[Requirement]] = {}
+        asked = tuple(asked)
+        self.steps.append(Step(asked, upgrade, is_alone))
         for each in asked:
             if upgrade:
                 each = msgspec.structs.replace(each, is_renewed=True, is_upgraded=True)  # noqa: PLW2901
@@ -145,12 +157,15 @@ class Stage:
 
     def remove(self, names: Iterable[str]) -> None:
         """Uninstall packages."""
-        for name in names:
+        removed = tuple(names)
+        self.steps.append(Step(removed=removed))
+        for name in removed:
             self.packages.pop(name, None)
 
     def copy_from(self, other: Stage) -> None:
         """Take over the environment of another stage."""
         self.packages |= {name: list(asked) for name, asked in other.packages.items()}
+        self.steps.append(Step(is_read=False))
         self.constraints += other.constraints
         self.facts |= {
             name: setting for name, setting in other.facts.items() if name.startswith("torch.")
@@ -163,7 +178,9 @@ class Stage:
         self.notes += [(line, note) for note in manifest.notes]
 
     def note(self, line: int, text: str) -> None:
-        """Say what was not followed."""
+        """Say what was not followed, or cannot be known."""
+        if is_unfollowed(f": {text}") or text.endswith("is not known"):
+            self.steps.append(Step(is_read=False))
         if len(self.notes) < _NOTE_LIMIT:
             self.notes.append((line, text))
 

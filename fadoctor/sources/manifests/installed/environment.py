@@ -44,10 +44,7 @@ from fadoctor.sources.manifests.installed.isolated import (
     isolated_torch,
 )
 from fadoctor.sources.manifests.installed.markers import Markers
-from fadoctor.sources.manifests.installed.moved_library import (
-    moved_library_facts,
-    with_pins_undone,
-)
+from fadoctor.sources.manifests.installed.moved_library import Sequences
 from fadoctor.sources.manifests.installed.moved_torch import (
     MOVED_TORCH,
     REPLACED_BUILDS,
@@ -96,7 +93,8 @@ def planned_environment(
     combined = combine(manifests, markers)
     fixed = fixed_to(manifests, combined, matrix)
     combined = as_listed(of_their_indexes(in_image(combined, fixed)), matrix)
-    combined = with_pins_undone(manifests, combined, facts, matrix)
+    sequences = Sequences(manifests, combined, facts, matrix)
+    combined = sequences.with_what_came()
     facts |= _variables(combined)
     make = Facts(combined, facts, matrix, markers)
     facts |= _packages(combined, make, fixed)
@@ -117,7 +115,7 @@ def planned_environment(
     facts |= unserved(combined, facts, matrix)
     facts |= moved_torch_facts(manifests, combined, facts, matrix)
     facts |= replaced_builds(manifests, combined) | too_early(manifests)
-    facts |= moved_library_facts(manifests, combined, facts, matrix)
+    facts |= sequences.facts()
     facts |= too_new_facts(
         combined, facts, may_bound_others(manifests, combined, facts, matrix), matrix
     )

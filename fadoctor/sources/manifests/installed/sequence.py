@@ -1,0 +1,324 @@
+"""What commands in sequence leave: each heeds what it names and what that requires, as pip does."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fadoctor.knowledge.matrix.declared import declared
+from fadoctor.knowledge.matrix.on_index import on_index
+from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_key
+from fadoctor.model.fact import Fact, Known
+from fadoctor.sources.manifests.commands.replaced import needed_by
+from fadoctor.sources.manifests.installed.combine import admits, exact_version
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.installed.planned_torch import is_pypi
+from fadoctor.sources.manifests.installed.range_ends import has_end
+from fadoctor.sources.manifests.planned import Requirement
+
+# >=5.0.0,<5.3
+_BEGINS = re.compile(r">=(\d[\w.]{0,30})")
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.manifests.planned import Step
+
+_BRINGS, _BOUNDS, _MONTHS, _PYTHONS = "may-bring", "may-bound", "release-months", "release-pythons"
+_DECLARED = "declared-requirements"
+_ROUNDS = 200
+"""Choices of one command, before it is left undecided."""
+
+
+class Came(msgspec.Struct, frozen=True):
+    """A package that is there."""
+
+    version: str = ""
+    """"" where nobody knows it."""
+    within: str = ""
+    """The range that it surely meets, where its version is not known."""
+    by: Requirement | None = None
+    """What the command names that put it there: itself, or what requires it."""
+    why: str = ""
+    """What required it there: ``datasets 5.2.0 requires huggingface-hub<3.0,>=1.31.0``."""
+    step: int = 0
+    """The number of the command that put it there, counted from 1."""
+
+    @property
+    def range(self) -> str:
+        """Return the releases among which it is, as a specifier."""
+        return f"=={self.version}" if self.version else self.within
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """A pin that a later command does not leave."""
+
+    pin: Requirement
+    came: Came
+
+
+class Sequence:
+    """The packages after each command. `releases` and `requires` answer by the tables."""
+
+    def __init__(
+        self, matrix: Matrix, python: str, steps: Iterable[Step], *, is_open: bool
+    ) -> None:
+        """Carry out commands. `is_open`: whether packages may be there before."""
+        self.matrix, self.python, self.steps = matrix, python, tuple(steps)
+        self.is_open = self.began_open = is_open
+        self.there: dict[str, Came] = {}
+        self.undone: dict[str, Undone] = {}
+        self.step = 0
+        self.doubted = 0
+        """The last command of which nobody knows what it changes: all before it may be changed."""
+
+        for each in self.steps:
+            self.step += 1
+            self._carry_out(each)
+
+    def _carry_out(self, step: Step) -> None:
+        if not step.is_read:
+            self.is_open = True
+            self._doubt()
+        for name in step.removed:
+            self.there.pop(name, None)
+        if step.asked:
+            self._install(step)
+
+    def broken(self) -> Iterator[tuple[str, str, str]]:
+        """Yield package, library and the range that the package requires and the library misses."""
+        for name, came in self.there.items():
+            for library, needs in self.requires(name, came.version).items():
+                other = self.there.get(library)
+                if (
+                    other
+                    and needs
+                    and self.is_sure(library)
+                    and is_impossible((other.range, needs))
+                ):
+                    yield name, library, needs
+
+    def requires(self, name: str, version: str) -> dict[str, str]:
+        """Return what a release requires: name -> specifier; what any release brings, by tables."""
+        if not version:
+            return {}
+        found = needed_by(name, version, self.matrix)
+        found |= declared(name, version, self.matrix, self.python)
+        return found or dict.fromkeys(cell_words(self._cell(_BRINGS, name, "brings")), "")
+
+    def releases(self, name: str) -> tuple[str, ...]:
+        """Return the releases of a package that the index has, newest first; () for not listed."""
+        known: dict[tuple[str, str], tuple[str, ...]] = self.matrix.read.setdefault(Sequence, {})
+        if (name, self.python) not in known:
+            listed = on_index(name, self.matrix, "", self.python) or tuple(self._by_month(name))
+            known[name, self.python] = listed or tuple(self._declaring(name))
+        return known[name, self.python]
+
+    def _declaring(self, name: str) -> Iterator[str]:
+        """Yield the first release that declares what the newest one declares, for not listed ones.
+
+        The newest that the index has requires the same.
+        """
+        rows = [row for row in self.matrix.tables[_DECLARED].rows if row["package"] == name]
+        found = {v for row in rows for v in _BEGINS.findall(str(row["version"]))}
+        yield from (v for v in sorted(found, key=version_key, reverse=True) if self._takes(name, v))
+
+    def _takes(self, name: str, version: str) -> bool:
+        """Return whether a release is for this Python, as far as a table says it."""
+        keys = {"package": Known(name, "asked"), "version": Known(version, "asked")}
+        cell = self.matrix.find(_PYTHONS, keys).cell("python")
+        python = cell.value if isinstance(cell, Known) else None
+        return not (self.python and isinstance(python, str)) or is_in(self.python, python) is True
+
+    def _by_month(self, name: str) -> Iterator[str]:
+        rows = self.matrix.tables[_MONTHS].rows
+        found = [v for row in rows if row["package"] == name for v in cell_words(row["version"])]
+        yield from (v for v in sorted(found, key=version_key, reverse=True) if self._takes(name, v))
+
+    def _cell(self, table: str, name: str, column: str) -> object:
+        cell: Fact = self.matrix.find(table, {"package": Known(name, "asked")}).cell(column)
+        return cell.value if isinstance(cell, Known) else None
+
+    def _is_known(self, asked: Requirement) -> bool:
+        """Return whether the tables say what a package brings, and so that it brings no more."""
+        if asked.url or asked.marker or asked.doubt:
+            return False
+        if self._cell(_BOUNDS, asked.name, "how") == "never":
+            return True
+        if asked.extras:
+            return False
+        key = {"package": Known(asked.name, "asked")}
+        return bool(self.releases(asked.name)) or bool(self.matrix.find(_BRINGS, key).rows)
+
+    def _install(self, step: Step) -> None:
+        named = {each.name for each in step.asked}
+        if not all(map(self._is_known, step.asked)):
+            self._doubt()
+        chosen = self._alone(step) if step.is_alone else self._chosen(step)
+        if chosen is None:
+            chosen = {each.name: Came(exact_version(each.specifier), each.specifier, each)
+                      for each in step.asked}  # fmt: skip
+            self._doubt()
+            self.is_open = True
+        for name, came in chosen.items():
+            before = self.there.get(name)
+            if before is not None and before is came:
+                continue
+            self._watch_pin(name, before, came, named)
+            self.there[name] = msgspec.structs.replace(came, step=self.step)
+
+    def _watch_pin(
+        self, name: str, before: Came | None, came: Came, named: Collection[str]
+    ) -> None:
+        """Remember a pin that a command moves which does not name the package."""
+        if name in named:
+            self.undone.pop(name, None)
+            return
+        pin = before.by if before is not None else None
+        if pin is None or pin.name != name or not has_end(pin.specifier):
+            return
+        if is_impossible((pin.specifier, came.range)):
+            self.undone[name] = Undone(pin, came)
+
+    def _doubt(self) -> None:
+        """Forget what is wrong by now: a command that nobody can read may put it right."""
+        self.doubted = self.step
+        self.undone.clear()
+
+    def is_sure(self, name: str) -> bool:
+        """Return whether a package surely is there as the last command that names it left it."""
+        return name in self.there and self.there[name].step > self.doubted
+
+    def _alone(self, step: Step) -> dict[str, Came]:
+        return {
+            each.name: Came(exact_version(each.specifier), each.specifier, each)
+            for each in step.asked
+        }
+
+    def _chosen(self, step: Step) -> dict[str, Came] | None:
+        """Return what a command puts there; None where that depends on the installer."""
+        chosen: dict[str, Came] = {}
+        askers = {each.name: each for each in step.asked}
+        for _ in range(_ROUNDS):
+            needs = self._needs(step.asked, chosen)
+            name = next(
+                (n for n in needs if n not in chosen or not _fits(chosen[n], needs[n])), None
+            )
+            if name is None:
+                return chosen
+            if is_impossible([text for text, _ in needs[name]]):
+                return None
+            by = askers.get(name) or self._asker(name, needs, askers)
+            came = self._candidate(name, needs, by, step, chosen)
+            if came is None:
+                return None
+            chosen[name] = came
+        return None
+
+    def _needs(
+        self, asked: Iterable[Requirement], chosen: dict[str, Came]
+    ) -> dict[str, list[tuple[str, str]]]:
+        """Return what is asked of each package: specifier, and the package that requires it."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for each in asked:
+            found.setdefault(each.name, []).append((each.specifier, ""))
+        for name, came in chosen.items():
+            for other, text in self.requires(name, came.version).items():
+                found.setdefault(other, []).append((text, name))
+        return found
+
+    def _asker(
+        self,
+        name: str,
+        needs: dict[str, list[tuple[str, str]]],
+        askers: dict[str, Requirement],
+    ) -> Requirement | None:
+        """Return what the command names that leads to a package."""
+        seen: set[str] = set()
+        while name and name not in askers and name not in seen:
+            seen.add(name)
+            name = next((by for _, by in needs.get(name, ()) if by), "")
+        return askers.get(name)
+
+    def _candidate(
+        self,
+        name: str,
+        needs: dict[str, list[tuple[str, str]]],
+        by: Requirement | None,
+        step: Step,
+        chosen: dict[str, Came],
+    ) -> Came | None:
+        """Return which release comes, by all that is asked so far; None where none surely does."""
+        texts = [text for text, _ in needs[name] if text]
+        within = ",".join(dict.fromkeys(texts))
+        asked = next((each for each in step.asked if each.name == name), None)
+        kept = None if asked is not None and step.is_upgrade else self._kept(name, needs[name])
+        if kept is not None:
+            return kept
+        why = self._why(name, needs[name], chosen)
+        exact = next(filter(None, map(exact_version, texts)), "")
+        is_elsewhere = asked is not None and not self._is_of_pypi(asked)
+        listed = () if exact or is_elsewhere else self.releases(name)
+        if not listed:
+            return Came("" if is_elsewhere and asked and asked.url else exact, within, by, why)
+        fitting = [v for v in listed if all(admits(text, v) for text in texts)]
+        return self._newest(name, fitting, needs, by, why) if fitting else None
+
+    def _kept(self, name: str, asked: Sequence[tuple[str, str]]) -> Came | None:
+        """Return what is there and stays, because it is what is asked for, or may be."""
+        there = self.there.get(name) or (Came() if self.is_open else None)
+        if there is None or not _fits(there, asked):
+            return None
+        if not there.version and any(exact_version(text) for text, _ in asked):
+            return None
+        if there.version:
+            return there
+        both = dict.fromkeys((there.within, *(text for text, _ in asked)))
+        return msgspec.structs.replace(there, within=",".join(filter(None, both)))
+
+    def _is_of_pypi(self, asked: Requirement) -> bool:
+        """Return whether the newest release comes of those that the tables list."""
+        is_plain = not (asked.url or asked.doubt or asked.marker)
+        return is_plain and (not asked.is_only_index or is_pypi(asked.index))
+
+    def _newest(
+        self,
+        name: str,
+        fitting: Sequence[str],
+        needs: dict[str, list[tuple[str, str]]],
+        by: Requirement | None,
+        why: str,
+    ) -> Came | None:
+        """Return the newest release; None where it rules out what else is asked for.
+
+        Then an installer takes an older one, or another of the others: which, depends on it.
+        """
+        own = self.requires(name, fitting[0])
+        for other, text in own.items():
+            others = [each for each, asker in needs.get(other, ()) if asker != name]
+            if text and is_impossible((text, *others)):
+                return None
+        return Came(fitting[0], "", by, why)
+
+    def _why(self, name: str, asked: Sequence[tuple[str, str]], chosen: dict[str, Came]) -> str:
+        """Return who requires a package, in words: the one whose bound counts."""
+        found = [(text, by) for text, by in asked if by]
+        there = self.there.get(name)
+        if there is not None and there.range:
+            found = [e for e in found if is_impossible((there.range, e[0]))] or found
+        text, by = next(iter(found), ("", ""))
+        came = chosen.get(by)
+        version = f" {came.version}" if came and came.version else ""
+        return f"{by}{version} requires {name}{text}" if by else ""
+
+
+def _fits(came: Came, asked: Sequence[tuple[str, str]]) -> bool:
+    """Return whether a release is what is asked for; of an unknown one, whether it can be."""
+    texts = [text for text, _ in asked if text]
+    if came.version and parse_version(came.version) is not None:
+        return all(admits(text, came.version) for text in texts)
+    return not is_impossible((came.within, *texts))
