@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import on_platform
@@ -239,6 +240,11 @@ def is_impossible(specifiers: Iterable[str]) -> bool:
 
     It follows from the bounds alone. Exclusions and ``===`` are left aside.
     """
+    return _exclude_each_other(tuple(specifiers))
+
+
+@lru_cache(maxsize=4096)
+def _exclude_each_other(specifiers: tuple[str, ...]) -> bool:
     lows: list[_End] = []
     highs: list[_End] = []
     for text in specifiers:

@@ -44,7 +44,7 @@ from fadoctor.sources.manifests.installed.isolated import (
     isolated_torch,
 )
 from fadoctor.sources.manifests.installed.markers import Markers
-from fadoctor.sources.manifests.installed.moved_library import Sequences
+from fadoctor.sources.manifests.installed.moved_library import InSequence
 from fadoctor.sources.manifests.installed.moved_torch import (
     MOVED_TORCH,
     REPLACED_BUILDS,
@@ -93,7 +93,7 @@ def planned_environment(
     combined = combine(manifests, markers)
     fixed = fixed_to(manifests, combined, matrix)
     combined = as_listed(of_their_indexes(in_image(combined, fixed)), matrix)
-    sequences = Sequences(manifests, combined, facts, matrix)
+    sequences = InSequence(manifests, combined, facts, matrix)
     combined = sequences.with_what_came()
     facts |= _variables(combined)
     make = Facts(combined, facts, matrix, markers)

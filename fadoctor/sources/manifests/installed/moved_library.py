@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -11,17 +11,17 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_older
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, NUMPY, TORCH, TRITON, package_of
+from fadoctor.sources.manifests.installed.carried_out import CarriedOut
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.installed.range_ends import has_end
-from fadoctor.sources.manifests.installed.sequence import Sequence
 from fadoctor.sources.manifests.planned import speaks_of_image
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
+    from fadoctor.sources.manifests.installed.carried_out import Came
     from fadoctor.sources.manifests.installed.combine import Combined
-    from fadoctor.sources.manifests.installed.sequence import Came
     from fadoctor.sources.manifests.planned import Manifest
 
 MOVED_LIBRARY, MOVED_LIBRARY_BOUND = "packages.moved_library", "packages.moved_library_bound"
@@ -42,7 +42,19 @@ _IMPORTS = "asks at import for names of"
 _COMPILED = "was compiled for"
 
 
-class Sequences:
+class _Taken(NamedTuple):
+    """What a later command takes from an earlier one."""
+
+    asker: str
+    """The package that the later command names."""
+    what: str
+    """What happens, in words."""
+    library: str
+    bound: str
+    """The releases of the library with which nothing would be taken."""
+
+
+class InSequence:
     """The commands of all files, carried out."""
 
     def __init__(
@@ -56,12 +68,12 @@ class Sequences:
         python = fact_text(facts.get("python.version", _NO_FACT), "")
         minor = ".".join(python.split(".")[:2])
         self.matrix, self.combined = matrix, combined
-        self.ends: list[Sequence] = []
+        self.ends: list[CarriedOut] = []
         self.aside: list[frozenset[str]] = []
         for manifest in manifests:
             if manifest.is_in_steps and len(manifest.steps) > 1:
                 is_open = any(map(speaks_of_image, manifest.notes))
-                self.ends.append(Sequence(matrix, minor, manifest.steps, is_open=is_open))
+                self.ends.append(CarriedOut(matrix, minor, manifest.steps, is_open=is_open))
                 own = {each.name for step in manifest.steps for each in step.asked}
                 self.aside.append(frozenset(combined.packages.keys() - own))
 
@@ -69,8 +81,8 @@ class Sequences:
         """Return what later commands take from earlier ones."""
         found = list(self._moved())
         moved, bounds = self._told(found)
-        libraries = {library for _, _, library, _ in found}
-        undone, pins = self._told(each for each in self._undone() if each[2] not in libraries)
+        libraries = {each.library for each in found}
+        undone, pins = self._told(e for e in self._undone() if e.library not in libraries)
         return {
             MOVED_LIBRARY: Known(moved, _SOURCE),
             MOVED_LIBRARY_BOUND: bounds,
@@ -78,18 +90,18 @@ class Sequences:
             UNDONE_PIN_BOUND: pins,
         }
 
-    def _told(self, found: Iterable[tuple[str, str, str, str]]) -> tuple[dict[str, str], Fact]:
+    def _told(self, found: Iterable[_Taken]) -> tuple[dict[str, str], Fact]:
         """Return who does something and what it is in words, and the bounds that prevent it."""
         told: dict[str, str] = {}
         bounds: dict[str, str] = {}
-        for asker, what, library, bound in found:
-            told.setdefault(asker, printable(what, 300))
-            bounds.setdefault(library, bound)
+        for each in found:
+            told.setdefault(each.asker, printable(each.what, 300))
+            bounds.setdefault(each.library, each.bound)
         words = " ".join(f"{name}{bound}" for name, bound in bounds.items())
         return told, Known(printable(words, 300), _SOURCE) if words else Absent(_SOURCE)
 
-    def _moved(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield who moves a library, what happens in words, the library, and its bound."""
+    def _moved(self) -> Iterator[_Taken]:
+        """Yield what moves a library out of what an earlier package needs."""
         for first, aside in zip(self.ends, self.aside, strict=False):
             end = _with_fitting_pins(first)
             for name, came in end.there.items():
@@ -103,9 +115,9 @@ class Sequences:
                         continue
                     at = f" of {came.by.place}" if came.by else ""
                     what = f"({other.by.place}: {other.why}, and {name}{at} {how} {library}{own})"
-                    yield other.by.name, what, library, own
+                    yield _Taken(other.by.name, what, library, own)
 
-    def _needed(self, end: Sequence, name: str, came: Came) -> Iterator[tuple[str, str, str]]:
+    def _needed(self, end: CarriedOut, name: str, came: Came) -> Iterator[tuple[str, str, str]]:
         """Yield what a release needs of libraries, in which releases, and how it does so."""
         if not came.version:
             return
@@ -121,15 +133,15 @@ class Sequences:
         if name == TORCH and is_older(came.version, _OF_NUMPY_2) and NUMPY in end.undone:
             yield NUMPY, _NUMPY_1, _COMPILED
 
-    def _undone(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield who moves what an earlier command pins, what happens in words, it, and its pin."""
+    def _undone(self) -> Iterator[_Taken]:
+        """Yield what moves a package that an earlier command pins."""
         for end in self.ends:
             for name, undone in end.undone.items():
                 by, pin = undone.came.by, undone.pin
                 if by is None or name in _OF_OTHER_RULES or name in self.combined.bounds:
                     continue
                 said = f"{undone.came.why}, and {pin.place} asks for {name}{pin.specifier}"
-                yield by.name, f"({by.place}: {said})", name, pin.specifier
+                yield _Taken(by.name, f"({by.place}: {said})", name, pin.specifier)
 
     def with_what_came(self) -> Combined:
         """Return what the files ask for, with what their commands surely leave instead.
@@ -163,7 +175,7 @@ class Sequences:
         return msgspec.structs.replace(self.combined, packages=packages, at_once=at_once)
 
 
-def _with_fitting_pins(end: Sequence) -> Sequence:
+def _with_fitting_pins(end: CarriedOut) -> CarriedOut:
     """Return the same commands with releases that fit, where they name one that does not.
 
     A plan writes those. What a command after them moves has to be said as well.
@@ -192,5 +204,5 @@ def _with_fitting_pins(end: Sequence) -> Sequence:
             )
             for step in end.steps
         ]
-        end = Sequence(end.matrix, end.python, steps, is_open=end.began_open)
+        end = CarriedOut(end.matrix, end.python, steps, is_open=end.began_open)
     return end

@@ -123,8 +123,9 @@ def test_a_pin_that_a_later_command_replaces(tmp_path: Path, commands: str, pin:
         assert fact_text(there.fact(f"{name}.version"), "") != version
 
 
-def test_the_release_that_a_later_command_takes_is_a_fact(tmp_path: Path) -> None:
-    there = of_file(tmp_path, "setup.sh", f"{OLD}pip install -U huggingface-hub\n")
+@pytest.mark.parametrize("asked", ["huggingface-hub", "'huggingface_hub[cli]'"])
+def test_the_release_that_a_later_command_takes_is_a_fact(tmp_path: Path, asked: str) -> None:
+    there = of_file(tmp_path, "setup.sh", f"{OLD}pip install -U {asked}\n")
     assert there.pinned["huggingface-hub"].partition(".")[0] != "0"
     there = of_file(
         tmp_path,

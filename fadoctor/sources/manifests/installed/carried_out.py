@@ -12,6 +12,7 @@ from fadoctor.knowledge.matrix.on_index import on_index
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_key
 from fadoctor.model.fact import Fact, Known
+from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.commands.replaced import needed_by
 from fadoctor.sources.manifests.installed.combine import admits, exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
@@ -61,8 +62,8 @@ class Undone(msgspec.Struct, frozen=True):
     came: Came
 
 
-class Sequence:
-    """The packages after each command. `releases` and `requires` answer by the tables."""
+class CarriedOut:
+    """Commands, and what is there after the last one, as far as the tables tell it."""
 
     def __init__(
         self, matrix: Matrix, python: str, steps: Iterable[Step], *, is_open: bool
@@ -104,15 +105,17 @@ class Sequence:
 
     def requires(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires: name -> specifier; what any release brings, by tables."""
-        if not version:
-            return {}
-        found = needed_by(name, version, self.matrix)
-        found |= declared(name, version, self.matrix, self.python)
-        return found or dict.fromkeys(cell_words(self._cell(_BRINGS, name, "brings")), "")
+        known: dict[tuple[str, ...], dict[str, str]] = self.matrix.read.setdefault(needed_by, {})
+        key = (name, version, self.python)
+        if version and key not in known:
+            found = needed_by(name, version, self.matrix)
+            found |= declared(name, version, self.matrix, self.python)
+            known[key] = found or dict.fromkeys(cell_words(self._cell(_BRINGS, name, "brings")), "")
+        return known[key] if version else {}
 
     def releases(self, name: str) -> tuple[str, ...]:
         """Return the releases of a package that the index has, newest first; () for not listed."""
-        known: dict[tuple[str, str], tuple[str, ...]] = self.matrix.read.setdefault(Sequence, {})
+        known: dict[tuple[str, str], tuple[str, ...]] = self.matrix.read.setdefault(CarriedOut, {})
         if (name, self.python) not in known:
             listed = on_index(name, self.matrix, "", self.python) or tuple(self._by_month(name))
             known[name, self.python] = listed or tuple(self._declaring(name))
@@ -149,10 +152,11 @@ class Sequence:
             return False
         if self._cell(_BOUNDS, asked.name, "how") == "never":
             return True
-        if asked.extras:
-            return False
+        listed = self.releases(asked.name)
+        if asked.extras:  # those of a library without the stack bound none of it either
+            return bool(listed) and not any(map(package_of, self.requires(asked.name, listed[0])))
         key = {"package": Known(asked.name, "asked")}
-        return bool(self.releases(asked.name)) or bool(self.matrix.find(_BRINGS, key).rows)
+        return bool(listed) or bool(self.matrix.find(_BRINGS, key).rows)
 
     def _install(self, step: Step) -> None:
         named = {each.name for each in step.asked}
