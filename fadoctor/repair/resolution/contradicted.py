@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING
+from itertools import combinations, product
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -65,15 +65,20 @@ class Contradictions:
             and not clauses[0].version.endswith(".*")
             and not _is_of_conda(name, environment)
         }
-        needs = {name: resolver.declared_of(name, version) for name, version in exact.items()}
+        needs = {
+            name: list(_all_needed(name, version, asked, resolver))
+            for name, version in exact.items()
+        }
         return tuple(
-            (one, other, f"({_requires(one, asked, third, text)}, and {their_words})")
+            (
+                one,
+                other,
+                f"({one}{asked[one]} {mine.words}, and {other}{asked[other]} {theirs.words})",
+            )
             for one, other in combinations(needs, 2)
-            for third, text in needs[one].items()
-            if third not in asked
-            and (theirs := needs[other].get(third))
-            and is_impossible((text, theirs))
-            and (their_words := _requires(other, asked, third, theirs))
+            for mine, theirs in product(needs[one], needs[other])
+            if mine.name == theirs.name
+            and all(map(is_impossible, product(mine.ranges, theirs.ranges)))
         )
 
     def within(self, there: Environment) -> Environment:
@@ -113,8 +118,28 @@ def _said(name: str, specifier: str, other: str, needs: str, asked: str) -> str:
     return f"{whose} {told}, and {other}{asked} is asked for"
 
 
-def _requires(name: str, asked: Mapping[str, str], other: str, needs: str) -> str:
-    return f"{name}{asked[name]} requires {other}{needs}"
+class _Need(NamedTuple):
+    """What a pin leads to of a package that the files do not name."""
+
+    name: str
+    ranges: tuple[str, ...]
+    """The releases that may come: one of these ranges."""
+    words: str
+
+
+def _all_needed(
+    name: str, version: str, asked: Mapping[str, str], resolver: Resolver
+) -> Iterator[_Need]:
+    """Yield what a release requires, and what that requires in each release that it admits."""
+    found = resolver.declared_of(name, version)
+    needs = {third: text for third, text in found.items() if text and third not in asked}
+    for third, text in needs.items():
+        yield _Need(third, (text,), f"requires {third}{text}")
+    for third, text in needs.items():
+        for fourth, ranges in resolver.declared.of_range(third, text).items():
+            if fourth not in asked:
+                told = f"requires {third}{text}, which requires {fourth}{ranges[-1]}"
+                yield _Need(fourth, ranges, told)
 
 
 def _needed(name: str, environment: Environment, resolver: Resolver) -> Iterator[tuple[str, str]]:

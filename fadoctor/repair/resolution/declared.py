@@ -6,28 +6,42 @@ import re
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.declared import BY_NAMES, declared, import_bounds, narrowed
+from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.required import in_extras
+from fadoctor.knowledge.matrix.requirement_parser import asked_for
 from fadoctor.model.fact import Fact, Known, Unknown
 from fadoctor.model.packages import FRAMEWORK_TABLE, PACKAGES
 from fadoctor.repair.plan.choices.released import accepts
+from fadoctor.sources.manifests.installed.contradicted import is_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fadoctor.knowledge.matrix.query import Matrix
 
-_TABLES = ("declared-requirements", "helper-releases", FRAMEWORK_TABLE)
+_DECLARED = "declared-requirements"
+_TABLES = (_DECLARED, "helper-releases", FRAMEWORK_TABLE)
 SOURCE = "matrix declared-requirements: what is not met"
 _NAMES = {name for names in PACKAGES.values() for name in names}
 
 
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
+# >=0.14.1,<0.15.0
+_BEGIN, _END = re.compile(r">=(\d[\w.]{0,30})"), re.compile(r"<(\d[\w.]{0,30})")
 
 
 def _name_of(requirement: str) -> str:
     """Return the name that a requirement of a table begins with: to parse each costs far more."""
     match = _NAME.match(requirement)
     return match[0] if match else ""
+
+
+def _is_beyond(specifier: str, first: str, last: str) -> bool:
+    """Return whether a range admits releases before the first or after the last of two others."""
+    begin, end = _BEGIN.search(first), _END.search(last)
+    if begin is None or end is None:
+        return True
+    return not all(is_impossible((specifier, e)) for e in (f"<{begin[1]}", f">={end[1]}"))
 
 
 class Declared:
@@ -70,6 +84,32 @@ class Declared:
             found = declared(name, version, self._matrix, self._python)
             self._known[asked] = self._of_extras(name, version) | found
         return self._known[asked]
+
+    def of_range(self, name: str, specifier: str) -> dict[str, tuple[str, ...]]:
+        """Return what each release in a range requires: name -> the ranges, of old ones first.
+
+        Nothing of a range beyond what the table has, and of a package that not each one requires.
+        """
+        rows = [
+            row
+            for row in self._matrix.tables[_DECLARED].rows
+            if row["package"] == name and not is_impossible((specifier, str(row["version"])))
+        ]
+        if not rows or _is_beyond(specifier, str(rows[0]["version"]), str(rows[-1]["version"])):
+            return {}
+        needs = [
+            {
+                each.name: each.specifier
+                for text in cell_words(row["requires"])
+                if (each := asked_for(text))
+            }
+            for row in rows
+        ]
+        return {
+            other: tuple(dict.fromkeys(each[other] for each in needs))
+            for other in needs[0]
+            if all(each.get(other) for each in needs)
+        }
 
     def _of_extras(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires in the extras that somebody asked for."""

@@ -353,6 +353,24 @@ def test_what_the_new_text_alone_brings_is_planned_with_it(tmp_path: Path) -> No
     assert not found.proof.errors
 
 
+@pytest.mark.parametrize(
+    ("lines", "is_told"),
+    [
+        # tokenizers 0.14 requires huggingface-hub<0.18 in each release
+        (("diffusers==0.24.0", "transformers==4.35.0"), True),
+        (("diffusers==0.23.1", "transformers==4.35.0"), False),
+        (("diffusers==0.24.0", "transformers==4.36.2"), False),
+        (("diffusers==0.24.0", "transformers==4.35.0", "tokenizers"), False),
+    ],
+)
+def test_pins_that_exclude_each_other_through_what_they_bring(
+    tmp_path: Path, lines: tuple[str, ...], *, is_told: bool
+) -> None:
+    said = told(tmp_path, *lines)
+    assert bool(said) is is_told
+    assert ("tokenizers<0.15,>=0.14, which requires huggingface-hub" in said) is is_told
+
+
 @pytest.mark.parametrize(("python", "is_told"), [("3.9", False), ("3.10", True)])
 def test_what_a_release_requires_on_other_pythons_is_no_contradiction(
     tmp_path: Path, python: str, *, is_told: bool
