@@ -149,6 +149,8 @@ class Step(msgspec.Struct, frozen=True):
     """Whether it takes the newest release of what it names, whatever is there."""
     is_alone: bool = False
     """Whether what is asked for comes without what it requires: ``--no-deps``."""
+    is_joint: bool = False
+    """Whether it heeds what earlier ones asked for: conda does, and the tool of a project."""
     removed: tuple[str, ...] = ()
     is_read: bool = True
     """Whether it installs no more than that."""

@@ -45,7 +45,8 @@ def install(step: InstallStep, stage: Stage, matrix: Matrix) -> None:
     before = stage.packages.get(TORCH, [])
     known = {name: list(there) for name, there in stage.packages.items()}
     is_alone = bool(step.flags & ALONE)
-    stage.install(step.asked, upgrade=bool(step.flags & UPGRADE), is_alone=is_alone)
+    is_upgrade = bool(step.flags & UPGRADE)
+    stage.install(step.asked, upgrade=is_upgrade, is_alone=is_alone, is_joint=step.is_project)
     now = stage.packages.get(TORCH, [])
     is_other = not (before and is_same_release(before, now))
     if before and is_other:

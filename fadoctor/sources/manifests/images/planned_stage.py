@@ -136,12 +136,21 @@ class Stage:
         self.steps.append(Step(is_read=False))
 
     def install(
-        self, asked: Iterable[Requirement], *, upgrade: bool = False, is_alone: bool = False
+        self,
+        asked: Iterable[Requirement],
+        *,
+        upgrade: bool = False,
+        is_alone: bool = False,
+        is_joint: bool = False,
     ) -> None:
-        """Install packages; what is there and good enough stays, as installers leave it."""
+        """Install packages; what is there and good enough stays, as installers leave it.
+
+        `is_alone`, `is_joint`: as a `Step` has them.
+        """
         new: dict[str, list[Requirement]] = {}
         asked = tuple(asked)
-        self.steps.append(Step(asked, upgrade, is_alone))
+        is_joint = is_joint or any(each.manager for each in asked)
+        self.steps.append(Step(asked, upgrade, is_alone, is_joint))
         for each in asked:
             if upgrade:
                 each = msgspec.structs.replace(each, is_renewed=True, is_upgraded=True)  # noqa: PLW2901

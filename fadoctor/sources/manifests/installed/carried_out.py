@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _BRINGS, _BOUNDS, _MONTHS, _PYTHONS = "may-bring", "may-bound", "release-months", "release-pythons"
 _DECLARED = "declared-requirements"
+_STEP_LIMIT = 300
+"""Commands that are carried out; of more, what they leave is not known."""
 _ROUNDS = 200
 """Choices of one command, before it is left undecided."""
 
@@ -77,9 +79,11 @@ class CarriedOut:
         self.doubted = 0
         """The last command of which nobody knows what it changes: all before it may be changed."""
 
-        for each in self.steps:
+        for each in self.steps[:_STEP_LIMIT]:
             self.step += 1
             self._carry_out(each)
+        if len(self.steps) > _STEP_LIMIT:
+            self._doubt()
 
     def _carry_out(self, step: Step) -> None:
         if not step.is_read:
@@ -162,10 +166,9 @@ class CarriedOut:
         named = {each.name for each in step.asked}
         if not all(map(self._is_known, step.asked)):
             self._doubt()
-        chosen = self._alone(step) if step.is_alone else self._chosen(step)
+        chosen = _alone(step) if step.is_alone else None if step.is_joint else self._chosen(step)
         if chosen is None:
-            chosen = {each.name: Came(exact_version(each.specifier), each.specifier, each)
-                      for each in step.asked}  # fmt: skip
+            chosen = _alone(step)
             self._doubt()
             self.is_open = True
         for name, came in chosen.items():
@@ -196,12 +199,6 @@ class CarriedOut:
     def is_sure(self, name: str) -> bool:
         """Return whether a package surely is there as the last command that names it left it."""
         return name in self.there and self.there[name].step > self.doubted
-
-    def _alone(self, step: Step) -> dict[str, Came]:
-        return {
-            each.name: Came(exact_version(each.specifier), each.specifier, each)
-            for each in step.asked
-        }
 
     def _chosen(self, step: Step) -> dict[str, Came] | None:
         """Return what a command puts there; None where that depends on the installer."""
@@ -318,6 +315,13 @@ class CarriedOut:
         came = chosen.get(by)
         version = f" {came.version}" if came and came.version else ""
         return f"{by}{version} requires {name}{text}" if by else ""
+
+
+def _alone(step: Step) -> dict[str, Came]:
+    """Return what a command names, without what that requires."""
+    return {
+        each.name: Came(exact_version(each.specifier), each.specifier, each) for each in step.asked
+    }
 
 
 def _fits(came: Came, asked: Sequence[tuple[str, str]]) -> bool:

@@ -103,6 +103,9 @@ TRL = "pip install transformers==4.49.0\npip install -U trl\n"
         ("pip install transformers==4.49.0\npip install -U trl==0.15.2\n", ""),
         # trl may be there in a release that does
         (TRL.replace("-U ", ""), ""),
+        # one resolution of a project, and conda's
+        ("uv add transformers==4.49.0\nuv add trl\n", ""),
+        ("conda install -y transformers=4.49.0\nconda install -y trl\n", ""),
         # installed without what it requires
         (TRL.replace("-U", "--no-deps -U"), ""),
         (
@@ -133,3 +136,8 @@ def test_the_release_that_a_later_command_takes_is_a_fact(tmp_path: Path, asked:
         "pip install sentence-transformers==3.0.1\npip install -U transformers\n",
     )
     assert fact_text(there.fact("transformers.version"), "").partition(".")[0] != "4"
+
+
+def test_nothing_is_said_of_what_too_many_commands_leave(tmp_path: Path) -> None:
+    there = of_file(tmp_path, "setup.sh", TRL + "pip install einops\n" * 400)
+    assert not fact_mapping(there.fact(UNDONE_PIN))
