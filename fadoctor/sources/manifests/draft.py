@@ -9,11 +9,11 @@ import msgspec
 from fadoctor.model.fact import printable
 from fadoctor.sources.manifests.planned import (
     UNASKED,
+    CommandStep,
     Later,
     Manifest,
     Requirement,
     Setting,
-    Step,
 )
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -46,7 +46,7 @@ class Draft:
         self.is_in_steps = False
         self.refused: dict[str, str] = {}
         self.later: list[Later] = []
-        self.steps: list[Step] = []
+        self.steps: list[CommandStep] = []
         self.early: list[Setting] = []
         self.overridden: dict[str, None] = {}
         self.extras: dict[str, None] = {}

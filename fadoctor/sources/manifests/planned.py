@@ -141,7 +141,7 @@ class Requirement(msgspec.Struct, frozen=True):
     """The list that names it: ``extra cpu``, ``group dev``; "" for what is always installed."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class CommandStep(msgspec.Struct, frozen=True):
     """One command of several, in their order: what it installs, or what it removes."""
 
     asked: tuple[Requirement, ...] = ()
@@ -226,7 +226,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """Names that commands leave open where torch is there already."""
     early: tuple[Setting, ...] = ()
     """Commands that import torch before any command installs it."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CommandStep, ...] = ()
     """Its commands, where it installs one thing after the other."""
 
     @property

@@ -167,7 +167,7 @@ class Installs:
             self.stage.note(self.line(command), note)
             self.was_followed = True
         elif command.depends is not Depends.NOTHING:
-            self.stage.open()
+            self.stage.leave_open()
             note = f"{FOR_A_CONDITION}, so not followed: {command.text[:160]}"
             self.stage.note(self.line(command), note)
         else:
@@ -293,7 +293,7 @@ class Installs:
         place = self.counted(word)
         if word.is_open or _PATTERN.search(word.text.partition("=")[0]):
             self.stage.note(place.line, f"the value of {word.text[:160]} is not known")
-            self.stage.open()
+            self.stage.leave_open()
             return []
         is_address = _ADDRESS.fullmatch(word.text) is not None and " @ " not in word.text
         if not is_address and not is_local(word.text):

@@ -11,7 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.index_releases import ends_before
-from fadoctor.sources.manifests.planned import Step, is_unfollowed
+from fadoctor.sources.manifests.planned import CommandStep, is_unfollowed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ class Stage:
         """Names that a command leaves open where torch is there already."""
         self.early: list[Setting] = []
         """Commands that import torch where nothing has installed it."""
-        self.steps: list[Step] = []
+        self.steps: list[CommandStep] = []
         """Its commands, in their order."""
         self.notes: list[tuple[int, str]] = []
         self.is_open = False
@@ -130,10 +130,10 @@ class Stage:
         self.python = manifest.python if manifest.kind.startswith("env") else self.python
         self.quote(manifest, line)
 
-    def open(self) -> None:
+    def leave_open(self) -> None:
         """Remember that a command installs what only a run would tell."""
         self.is_open = True
-        self.steps.append(Step(is_read=False))
+        self.steps.append(CommandStep(is_read=False))
 
     def install(
         self,
@@ -145,12 +145,12 @@ class Stage:
     ) -> None:
         """Install packages; what is there and good enough stays, as installers leave it.
 
-        `is_alone`, `is_joint`: as a `Step` has them.
+        `is_alone`, `is_joint`: as a `CommandStep` has them.
         """
         new: dict[str, list[Requirement]] = {}
         asked = tuple(asked)
         is_joint = is_joint or any(each.manager for each in asked)
-        self.steps.append(Step(asked, upgrade, is_alone, is_joint))
+        self.steps.append(CommandStep(asked, upgrade, is_alone, is_joint))
         for each in asked:
             if upgrade:
                 each = msgspec.structs.replace(each, is_renewed=True, is_upgraded=True)  # noqa: PLW2901
@@ -167,14 +167,14 @@ class Stage:
     def remove(self, names: Iterable[str]) -> None:
         """Uninstall packages."""
         removed = tuple(names)
-        self.steps.append(Step(removed=removed))
+        self.steps.append(CommandStep(removed=removed))
         for name in removed:
             self.packages.pop(name, None)
 
     def copy_from(self, other: Stage) -> None:
         """Take over the environment of another stage."""
         self.packages |= {name: list(asked) for name, asked in other.packages.items()}
-        self.steps.append(Step(is_read=False))
+        self.steps.append(CommandStep(is_read=False))
         self.constraints += other.constraints
         self.facts |= {
             name: setting for name, setting in other.facts.items() if name.startswith("torch.")
@@ -189,7 +189,7 @@ class Stage:
     def note(self, line: int, text: str) -> None:
         """Say what was not followed, or cannot be known."""
         if is_unfollowed(f": {text}") or text.endswith("is not known"):
-            self.steps.append(Step(is_read=False))
+            self.steps.append(CommandStep(is_read=False))
         if len(self.notes) < _NOTE_LIMIT:
             self.notes.append((line, text))
 

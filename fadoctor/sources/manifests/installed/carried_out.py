@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from fadoctor.knowledge.matrix.query import Matrix
-    from fadoctor.sources.manifests.planned import Step
+    from fadoctor.sources.manifests.planned import CommandStep
 
 _BRINGS, _BOUNDS, _MONTHS, _PYTHONS = "may-bring", "may-bound", "release-months", "release-pythons"
 _DECLARED = "declared-requirements"
@@ -68,7 +68,7 @@ class CarriedOut:
     """Commands, and what is there after the last one, as far as the tables tell it."""
 
     def __init__(
-        self, matrix: Matrix, python: str, steps: Iterable[Step], *, is_open: bool
+        self, matrix: Matrix, python: str, steps: Iterable[CommandStep], *, is_open: bool
     ) -> None:
         """Carry out commands. `is_open`: whether packages may be there before."""
         self.matrix, self.python, self.steps = matrix, python, tuple(steps)
@@ -85,7 +85,7 @@ class CarriedOut:
         if len(self.steps) > _STEP_LIMIT:
             self._doubt()
 
-    def _carry_out(self, step: Step) -> None:
+    def _carry_out(self, step: CommandStep) -> None:
         if not step.is_read:
             self.is_open = True
             self._doubt()
@@ -162,7 +162,7 @@ class CarriedOut:
         key = {"package": Known(asked.name, "asked")}
         return bool(listed) or bool(self.matrix.find(_BRINGS, key).rows)
 
-    def _install(self, step: Step) -> None:
+    def _install(self, step: CommandStep) -> None:
         named = {each.name for each in step.asked}
         if not all(map(self._is_known, step.asked)):
             self._doubt()
@@ -200,7 +200,7 @@ class CarriedOut:
         """Return whether a package surely is there as the last command that names it left it."""
         return name in self.there and self.there[name].step > self.doubted
 
-    def _chosen(self, step: Step) -> dict[str, Came] | None:
+    def _chosen(self, step: CommandStep) -> dict[str, Came] | None:
         """Return what a command puts there; None where that depends on the installer."""
         chosen: dict[str, Came] = {}
         askers = {each.name: each for each in step.asked}
@@ -250,7 +250,7 @@ class CarriedOut:
         name: str,
         needs: dict[str, list[tuple[str, str]]],
         by: Requirement | None,
-        step: Step,
+        step: CommandStep,
         chosen: dict[str, Came],
     ) -> Came | None:
         """Return which release comes, by all that is asked so far; None where none surely does."""
@@ -317,7 +317,7 @@ class CarriedOut:
         return f"{by}{version} requires {name}{text}" if by else ""
 
 
-def _alone(step: Step) -> dict[str, Came]:
+def _alone(step: CommandStep) -> dict[str, Came]:
     """Return what a command names, without what that requires."""
     return {
         each.name: Came(exact_version(each.specifier), each.specifier, each) for each in step.asked

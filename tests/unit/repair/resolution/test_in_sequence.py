@@ -73,4 +73,4 @@ def test_a_library_that_a_later_command_moves_is_named_there(tmp_path: Path) -> 
     )
     plan = planned_for(tmp_path, text)
     shown = " ".join((*(action.text for action in plan.actions), *plan.notes))
-    assert "Name huggingface-hub>=0.20.0,<0.26.0 in" in shown
+    assert "ask for huggingface-hub>=0.20.0,<0.26.0, in quotes" in shown
