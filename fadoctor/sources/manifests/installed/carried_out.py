@@ -15,7 +15,7 @@ from fadoctor.model.fact import Fact, Known
 from fadoctor.model.packages import package_of
 from fadoctor.sources.manifests.commands.replaced import needed_by
 from fadoctor.sources.manifests.installed.combine import admits, exact_version
-from fadoctor.sources.manifests.installed.contradicted import is_impossible
+from fadoctor.sources.manifests.installed.contradicted import is_from_below, is_impossible
 from fadoctor.sources.manifests.installed.planned_torch import is_pypi
 from fadoctor.sources.manifests.installed.range_ends import has_end
 from fadoctor.sources.manifests.planned import Requirement
@@ -76,6 +76,8 @@ class CarriedOut:
         self.there: dict[str, Came] = {}
         self.undone: dict[str, Undone] = {}
         self.step = 0
+        self.raised = 0
+        """The last command with a package that may require newer libraries than are there."""
         self.doubted = 0
         """The last command of which nobody knows what it changes: all before it may be changed."""
 
@@ -98,14 +100,19 @@ class CarriedOut:
         """Yield package, library and the range that the package requires and the library misses."""
         for name, came in self.there.items():
             for library, needs in self.requires(name, came.version).items():
-                other = self.there.get(library)
-                if (
-                    other
-                    and needs
-                    and self.is_sure(library)
-                    and is_impossible((other.range, needs))
-                ):
+                if needs and self.misses(library, needs):
                     yield name, library, needs
+
+    def misses(self, library: str, needs: str) -> bool:
+        """Return whether a library surely is none of the releases that something needs.
+
+        Of packages without a list of releases it is known that they keep none of it old, and not
+        that they raise none.
+        """
+        there = self.there.get(library)
+        if there is None or there.step <= self.doubted or not is_impossible((there.range, needs)):
+            return False
+        return there.step > self.raised or not is_from_below(there.range, needs)
 
     def requires(self, name: str, version: str) -> dict[str, str]:
         """Return what a release requires: name -> specifier; what any release brings, by tables."""
@@ -157,15 +164,22 @@ class CarriedOut:
         if self._cell(_BOUNDS, asked.name, "how") == "never":
             return True
         listed = self.releases(asked.name)
+        version = exact_version(asked.specifier)
+        if listed and version and not self.requires(asked.name, version):
+            return False  # a release that is older than the tables
         if asked.extras:  # those of a library without the stack bound none of it either
             return bool(listed) and not any(map(package_of, self.requires(asked.name, listed[0])))
-        key = {"package": Known(asked.name, "asked")}
-        return bool(listed) or bool(self.matrix.find(_BRINGS, key).rows)
+        return bool(listed) or self._is_told_of(asked.name)
+
+    def _is_told_of(self, name: str) -> bool:
+        return bool(self.matrix.find(_BRINGS, {"package": Known(name, "asked")}).rows)
 
     def _install(self, step: CommandStep) -> None:
         named = {each.name for each in step.asked}
         if not all(map(self._is_known, step.asked)):
             self._doubt()
+        if not all(self.releases(each.name) for each in step.asked):
+            self.raised = self.step
         chosen = _alone(step) if step.is_alone else None if step.is_joint else self._chosen(step)
         if chosen is None:
             chosen = _alone(step)
@@ -195,10 +209,6 @@ class CarriedOut:
         """Forget what is wrong by now: a command that nobody can read may put it right."""
         self.doubted = self.step
         self.undone.clear()
-
-    def is_sure(self, name: str) -> bool:
-        """Return whether a package surely is there as the last command that names it left it."""
-        return name in self.there and self.there[name].step > self.doubted
 
     def _chosen(self, step: CommandStep) -> dict[str, Came] | None:
         """Return what a command puts there; None where that depends on the installer."""

@@ -107,11 +107,11 @@ class InSequence:
             for name, came in end.there.items():
                 for library, own, how in self._needed(end, name, came):
                     other = end.there.get(library)
-                    if other is None or other.by is None or not is_impossible((other.range, own)):
+                    if other is None or other.by is None or not end.misses(library, own):
                         continue
                     is_held = library in self.combined.bounds or library in aside
                     is_named = other.by.name in (name, library)  # of these, the facts say it all
-                    if is_held or is_named or not end.is_sure(library):
+                    if is_held or is_named:
                         continue
                     at = f" of {came.by.place}" if came.by else ""
                     what = f"({other.by.place}: {other.why}, and {name}{at} {how} {library}{own})"
