@@ -10,9 +10,9 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.formats.conda_spec import (
     CondaNames,
     add_spec,
-    bound_by_cuda,
     parse_spec,
 )
+from fadoctor.sources.manifests.formats.conda_torch import settle_torch
 from fadoctor.sources.manifests.requirement_text import read_requirement
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def read(source: Source) -> Manifest:
             raise source.error("no package as conda has it", line=number, key=row[:60])
         if problem := add_spec(draft, names, spec, place):
             raise source.error(problem, line=number, key=row[:60])
-    bound_by_cuda(draft, names)
+    settle_torch(draft, ())
     draft.is_complete = all(map(_BUILT.fullmatch, said.values()))
     return draft.manifest()
 
