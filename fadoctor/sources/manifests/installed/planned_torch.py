@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.torch_builds import XPU as _XPU
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
-from fadoctor.sources.manifests.formats.conda_build import CPU, conda_cuda, is_cpu
+from fadoctor.sources.manifests.formats.conda_build import conda_cuda, is_cpu
 from fadoctor.sources.manifests.installed.index_releases import is_behind, lacks
 from fadoctor.sources.manifests.installed.package_indexes import serves_others
 from fadoctor.sources.manifests.requirement_text import file_of
@@ -47,7 +47,7 @@ def build_of(torch: Planned, combined: Combined) -> str:
         found = _LABEL.match(label)
         return found[1] if found else "other"
     if is_conda(torch):
-        return CPU if is_cpu(torch.build) else "other"
+        return "other"
     builds = _builds_of_indexes(torch, combined)
     if torch.url:
         return "pypi" if file_of(torch.url).startswith("torch-") else ""
@@ -135,8 +135,7 @@ def torch_facts(
 ) -> dict[str, Fact]:
     """Return version, build and CUDA of the torch that will be there."""
     source, build = torch.source, build_of(torch, combined)
-    label = "" if is_conda(torch) else _label_of(torch, combined) if build == "rocm" else build
-    version = _full(torch.version, label)
+    version = _full(torch.version, _label_of(torch, combined) if build == "rocm" else build)
     build = as_probed(build, version, facts.get("host.platform"), matrix)
     out: dict[str, Fact] = {"torch.version": Known(version or torch.version, source)}
     if not build:
@@ -144,11 +143,11 @@ def torch_facts(
         return dict.fromkeys(("torch.build", "torch.cuda", "torch.hip", "torch.cxx11_abi"), asked)
     out["torch.requires_python"] = _requires_python(torch, build, facts, matrix)
     out |= of_build(version, build, facts.get("host.platform"), matrix, source)
-    if build == CPU and is_conda(torch):
-        out["torch.cxx11_abi"] = Unknown("a build of its own", source)
     if build == "other" and version_part(version, "local") != _XPU:
         cuda = conda_cuda(torch.build)
         out["torch.cuda"] = Known(cuda, source) if cuda else Unknown("a build of its own", source)
+        if is_conda(torch) and is_cpu(torch.build):
+            out["torch.cuda"] = Absent(source)
     return out
 
 
@@ -161,7 +160,7 @@ def _full(version: str, build: str) -> str:
 def _requires_python(torch: Planned, build: str, facts: Mapping[str, Fact], matrix: Matrix) -> Fact:
     """Return for which Pythons PyPI has files of a release; of other indexes nobody counted."""
     counted = build == "pypi" or (build == "cpu" and "+" not in torch.version)
-    if not counted or torch.url or is_conda(torch):
+    if not counted or torch.url:
         return Unknown("not installed yet", torch.source)
     keys = {
         "version": Known(torch.version, "asked") if torch.version else Unknown("a range", "asked"),
