@@ -14,7 +14,7 @@ import msgspec
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import parse_version
-from fadoctor.model.packages import BESIDE_TORCH, TORCH
+from fadoctor.model.packages import BESIDE_TORCH, TORCH, XFORMERS
 from fadoctor.sources.manifests.formats.conda_build import CPU, conda_cuda, is_cpu
 from fadoctor.sources.manifests.installed.combine import exact_version
 from fadoctor.sources.manifests.installed.contradicted import is_impossible
@@ -32,7 +32,7 @@ _TOOLKIT, _METAPACKAGE = "cudatoolkit", "pytorch-cuda"
 _CPU_ONLY = "cpuonly"
 """A package that lets conda take the build for the CPU."""
 _OWN, _DEFAULTS, _NVIDIA, _FORGE = "pytorch", "defaults", "nvidia", "conda-forge"
-_WITHOUT_TORCH = frozenset((_NVIDIA, "nodefaults", "pyg", "dglteam", "xformers", "bioconda"))
+_WITHOUT_TORCH = frozenset((_NVIDIA, "nodefaults", "pyg", "dglteam", XFORMERS, "bioconda"))
 """Channels in which no package is called pytorch."""
 _KNOWN = _WITHOUT_TORCH | {_OWN, _DEFAULTS, _FORGE}
 _TOOLKITS_OF_DEFAULTS = frozenset(("9.0", "9.2", "10.0", "10.1", "10.2", "11.0", "11.3", "11.8"))
@@ -43,7 +43,7 @@ _MINOR = re.compile(r"==([0-9]{1,2}\.[0-9]{1,2})(?:\.[0-9*.]{1,12})?")
 _NAMED_CHANNEL = re.compile(r"(?:^|/)([\w-]{1,60})(?:/label/[\w.-]{1,60})?/?$")
 
 
-class Build(msgspec.Struct, frozen=True):
+class CondaBuild(msgspec.Struct, frozen=True):
     """One release of torch for one CUDA."""
 
     torch: str
@@ -52,11 +52,11 @@ class Build(msgspec.Struct, frozen=True):
     python: str
 
 
-def conda_builds() -> tuple[Build, ...]:
+def conda_builds() -> tuple[CondaBuild, ...]:
     """Return the builds for CUDA that PyTorch's channel has, the oldest first."""
     rows = load_knowledge().tables[_TABLE].rows
     found = [
-        Build(torch, str(row["cuda"]), str(row["chosen_by"]), str(row["python"]))
+        CondaBuild(torch, str(row["cuda"]), str(row["chosen_by"]), str(row["python"]))
         for row in rows
         for torch in cell_words(row["torch"])
     ]
@@ -181,7 +181,7 @@ class _Settling:
         if is_own and found:
             self.replace(found)
 
-    def by_toolkit(self, newest: Build, *, is_own: bool) -> None:
+    def by_toolkit(self, newest: CondaBuild, *, is_own: bool) -> None:
         """Bound a torch that cudatoolkit decides on, or say that it is the build for the CPU."""
         found = [each for each in self.fitting if each.cuda == self.toolkit]
         if found and found[-1].torch == newest.torch:
@@ -192,7 +192,7 @@ class _Settling:
         elif is_own and not found:
             self.put(msgspec.structs.replace(self.torch, build=CPU, index=_OWN))
 
-    def replace(self, found: list[Build]) -> None:
+    def replace(self, found: list[CondaBuild]) -> None:
         """Put the bounds of the builds in the place of what the file asks for."""
         if exact_version(self.torch.specifier):
             self.put(msgspec.structs.replace(self.torch, index=_OWN))
