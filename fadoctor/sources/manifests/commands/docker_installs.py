@@ -366,7 +366,8 @@ class Installs:
             if problem := add_spec(draft, names, spec, place):
                 raise self.source.error(problem, line=place.line, key=word.text[:60])
         draft.default_python(self.stage.python)
-        settle_torch(draft, [clean_url(each.text) for each in channels])
+        for line, text in settle_torch(draft, [clean_url(each.text) for each in channels]):
+            self.stage.note(line, text)
         self.stage.install(draft.requirements)
         self.stage.facts |= draft.facts
         self.stage.refused |= draft.refused

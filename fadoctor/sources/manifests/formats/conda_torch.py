@@ -63,16 +63,20 @@ def conda_builds() -> tuple[CondaBuild, ...]:
     return tuple(sorted(found, key=lambda build: _ordered(build.torch)))
 
 
-def settle_torch(draft: Draft, channels: Sequence[str]) -> None:
+def settle_torch(draft: Draft, channels: Sequence[str]) -> tuple[tuple[int, str], ...]:
     """Bound the torch of a draft to what conda can take; say its CUDA, or that it has none.
 
+    Return notes on what decides nothing, each with its line.
     `channels`: those of the file or the command, first the one that goes before the others.
     """
     names = [_name_of(each) for each in channels]
     _refuse(draft, names)
     found = [each for each in draft.requirements if each.name == TORCH and each.manager == "conda"]
     if len(found) == 1 and not (conda_cuda(found[0].build) or is_cpu(found[0].build)):
-        _Settling(draft, found[0], names).settle()
+        settling = _Settling(draft, found[0], names)
+        settling.settle()
+        return settling.idle_toolkit()
+    return ()
 
 
 def _ordered(version: str) -> tuple[int, ...]:
@@ -157,6 +161,20 @@ class _Settling:
                 del self.draft.facts["torch.cuda"]
         if self.toolkit and self.toolkit_of is not None:
             self.by_toolkit(newest, is_own=first == _OWN)
+
+    def idle_toolkit(self) -> tuple[tuple[int, str], ...]:
+        """Return that cudatoolkit chooses no build, as the newest torch requires none."""
+        newest = self.fitting[-1] if self.fitting else None
+        if newest is None or newest.chosen_by != _METAPACKAGE or self.metapackage_of is not None:
+            return ()
+        named = self.toolkit_of
+        if named is None or self.first_channel() != _OWN:
+            return ()
+        text = (
+            f"{_TOOLKIT} does not choose the build: torch {newest.torch} requires {_METAPACKAGE} "
+            f"instead; without it and channel {_NVIDIA} conda may take the CPU build"
+        )
+        return ((named.place.line, text),)
 
     def first_channel(self) -> str:
         """Return the channel that the torch comes from; "" where several may have it."""

@@ -68,7 +68,8 @@ def read(source: Source) -> Manifest:
             raise tree.error(item, problem)
     for name, node in tree.table(tree.root, "variables").items():
         draft.variables[name] = Setting(tree.text(node), tree.place(node))
-    settle_torch(draft, channels)
+    for line, text in settle_torch(draft, channels):
+        draft.note(line, text)
     only_of_pytorch(draft, channels)
     draft.requirements = _on_top(draft)
     draft.later = [] if draft.indexes else later_of_pip(draft.requirements, draft.constraints)

@@ -106,3 +106,18 @@ def test_what_conda_cannot_solve(
 )
 def test_what_conda_may_solve(channels: str, packages: tuple[str, ...]) -> None:
     assert not environment(channels, *packages).refused
+
+
+@pytest.mark.parametrize(
+    ("packages", "expected"),
+    [
+        (("python=3.9", "pytorch", "cudatoolkit=11.3"), True),
+        (("pytorch=2.1", "cudatoolkit=11.8"), True),
+        (("pytorch=1.12", "cudatoolkit=11.3"), False),
+        (("pytorch=2.1", "cudatoolkit=11.8", "pytorch-cuda=11.8"), False),
+        (("pytorch=2.1",), False),
+    ],
+)
+def test_a_cudatoolkit_that_decides_nothing(packages: tuple[str, ...], *, expected: bool) -> None:
+    notes = environment("pytorch", *packages).notes
+    assert any("does not choose the build" in each for each in notes) is expected
