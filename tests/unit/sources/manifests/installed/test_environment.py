@@ -354,7 +354,7 @@ def test_the_cxx_abi_of_a_channel_is_that_of_its_builds(
 )
 def test_a_cpu_build_of_conda_has_no_cuda(tmp_path: Path, asked: str, cuda: str) -> None:
     text = f"channels: [pytorch]\ndependencies:\n- python=3.8\n- {asked}\n"
-    made = planned(tmp_path, text, **{"gpu[0]__vendor": "nvidia"})
+    made = planned(tmp_path, text, overlays=(), **{"gpu[0]__vendor": "nvidia"})
     found = made.facts["torch.cuda"]
     said = "-" if isinstance(found, Absent) else value(made, "torch.cuda")
     assert (said, value(made, "torch.build")) == (cuda, "other")
