@@ -236,9 +236,14 @@ def _is_not_ours(problem: Problem, package: str) -> bool:
 
 
 def is_of_another_vendor(environment: Environment) -> bool:
-    """Return whether torch is a build without CUDA, for ROCm or XPU, beside a GPU of NVIDIA."""
+    """Return whether torch is a build without CUDA, for ROCm or XPU, beside a GPU of NVIDIA.
+
+    Conda's build for the CPU is none: conda itself has to take another one.
+    """
     vendor, build = environment.fact("gpu[0].vendor"), environment.fact("torch.build")
     built = isinstance(build, Known) and build.value in ("other", "rocm")
+    if fact_text(environment.fact("torch.installer"), "") == "conda":
+        return False
     without = built and isinstance(environment.fact("torch.cuda"), Absent)
     return without and isinstance(vendor, Known) and vendor.value == "nvidia"
 

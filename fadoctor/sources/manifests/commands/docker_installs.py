@@ -41,9 +41,9 @@ from fadoctor.sources.manifests.formats import conda_listed, requirements_txt
 from fadoctor.sources.manifests.formats.conda_spec import (
     CondaNames,
     add_spec,
-    bound_by_cuda,
     parse_spec,
 )
+from fadoctor.sources.manifests.formats.conda_torch import settle_torch
 from fadoctor.sources.manifests.images.planned_stage import WISH_LIMIT, Tally, renamed, tied
 from fadoctor.sources.manifests.installed.isolated import as_built, is_without_torch, unmarked
 from fadoctor.sources.manifests.installed.planned_torch import is_pypi
@@ -365,10 +365,13 @@ class Installs:
             spec = msgspec.structs.replace(spec, channel=spec.channel or channel)
             if problem := add_spec(draft, names, spec, place):
                 raise self.source.error(problem, line=place.line, key=word.text[:60])
-        bound_by_cuda(draft, names)
+        draft.default_python(self.stage.python)
+        for line, text in settle_torch(draft, [clean_url(each.text) for each in channels]):
+            self.stage.note(line, text)
         self.stage.install(draft.requirements)
         self.stage.facts |= draft.facts
-        self.stage.python = draft.python or self.stage.python
+        self.stage.refused |= draft.refused
+        self.stage.python = draft.python
 
     def beside(self, word: FilledWord, read: Callable[[Source], Manifest]) -> Manifest | None:
         """Read a file that a command names, where it stands beside the Dockerfile."""

@@ -11,8 +11,6 @@ from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.packages import BESIDE_TORCH, NUMPY, TORCH
 from fadoctor.sources.manifests.formats.conda_build import conda_cuda
 from fadoctor.sources.manifests.formats.version_ranges import conda_range
-from fadoctor.sources.manifests.installed.combine import exact_version
-from fadoctor.sources.manifests.installed.contradicted import is_impossible
 from fadoctor.sources.manifests.planned import Requirement, Setting
 from fadoctor.sources.probes.metadata import normalise_name
 
@@ -89,9 +87,6 @@ class CondaNames:
         rows = load_knowledge().tables["conda-names"].rows
         self.pypi = {str(row["conda"]): str(row.get("pypi") or "") for row in rows}
         self.roles = {str(row["conda"]): str(row.get("role") or "") for row in rows}
-        torches = load_knowledge().tables["conda-torch-releases"].rows
-        self.torches = {str(row["cuda"]): str(row["torch"]) for row in torches}
-        """CUDA -> the releases of torch that PyTorch's own channel has for it."""
 
     def distribution(self, name: str) -> str:
         """Return the name by which the rules know a package."""
@@ -152,20 +147,6 @@ def only_one_cuda(draft: Draft) -> None:
     builds = {conda_cuda(each.build) for each in draft.requirements if each.name == TORCH}
     if len(builds) > 1:
         draft.facts.pop("torch.cuda", None)
-
-
-def bound_by_cuda(draft: Draft, names: CondaNames) -> None:
-    """Bound the torch of PyTorch's own channel to what it has for the CUDA that is named."""
-    cuda = draft.facts.get("torch.cuda")
-    places = {each.place for each in draft.requirements if names.role(each.name)}
-    torches = names.torches.get(cuda.value, "") if cuda and cuda.place in places else ""
-    if not torches:
-        return
-    for index, each in enumerate(draft.requirements):
-        is_open = each.name == TORCH and not exact_version(each.specifier)
-        both = ",".join(filter(None, (each.specifier, torches)))
-        if is_open and _OWN_CHANNEL.search(each.index) and not is_impossible((both,)):
-            draft.requirements[index] = msgspec.structs.replace(each, specifier=both)
 
 
 def only_of_pytorch(draft: Draft, channels: Iterable[str]) -> None:

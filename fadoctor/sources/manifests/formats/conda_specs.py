@@ -1,4 +1,4 @@
-"""Lists of conda's packages, one a line: ``conda list --export``, ``conda create --file``."""
+"""Lists of conda's packages, one a line: ``conda list``, with ``--export``, ``create --file``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fadoctor.sources.manifests.draft import Draft
 from fadoctor.sources.manifests.formats.conda_spec import (
     CondaNames,
     add_spec,
-    bound_by_cuda,
     parse_spec,
 )
+from fadoctor.sources.manifests.formats.conda_torch import settle_torch
 from fadoctor.sources.manifests.requirement_text import read_requirement
 
 if TYPE_CHECKING:
@@ -29,6 +29,14 @@ _LINE = re.compile(
 _SINGLE = re.compile(r"[A-Za-z0-9_][\w.-]{0,100}=[\w*]")
 # torch=2.0.1=pypi_0
 _OF_PIP = re.compile(r"(?P<name>[^=]{1,100})=(?P<version>[^=]{1,100})=pypi_\d{1,3}")
+# the table that conda list prints
+_PRINTED = re.compile(
+    r"^# packages in environment at |^# Name[ ]{1,60}Version[ ]{1,60}Build", re.MULTILINE
+)
+_PRINTED_ROW = re.compile(
+    r"(?P<name>[A-Za-z0-9_][\w.-]{0,100}) {1,60}(?P<version>[\w.+!-]{1,80}) {1,60}"
+    r"(?P<build>[\w.+-]{1,120})(?: {1,60}\S{1,200})?"
+)
 _BUILT = re.compile(r"[^=\s]{1,100}=[^=\s]{1,100}=[^=\s]{1,100}")
 
 
@@ -37,6 +45,8 @@ def recognises(name: str, head: str) -> bool:
 
     A single line of that form among names is a mistake in a list of pip's.
     """
+    if _PRINTED.search(head) and not name.lower().endswith((".yml", ".yaml")):
+        return True
     if not name.lower().endswith((".txt", ".in", ".conda", ".list")):
         return False
     rows = head.split("\n")
@@ -52,7 +62,9 @@ def read(source: Source) -> Manifest:
     if len(rows) > LINE_LIMIT:
         raise source.error("a list that is too long")
     draft, names = Draft(source, KIND), CondaNames()
-    said = {number: row for number, text in enumerate(rows, 1) if (row := _bare(text))}
+    is_printed = _PRINTED.search(source.head) is not None
+    bare = _exported if is_printed else _bare
+    said = {number: row for number, text in enumerate(rows, 1) if (row := bare(text))}
     for number, row in said.items():
         place = Place(source.name, number, 1)
         if by_pip := _OF_PIP.fullmatch(row):
@@ -64,9 +76,15 @@ def read(source: Source) -> Manifest:
             raise source.error("no package as conda has it", line=number, key=row[:60])
         if problem := add_spec(draft, names, spec, place):
             raise source.error(problem, line=number, key=row[:60])
-    bound_by_cuda(draft, names)
+    settle_torch(draft, ())
     draft.is_complete = all(map(_BUILT.fullmatch, said.values()))
     return draft.manifest()
+
+
+def _exported(row: str) -> str:
+    """Return a row of the printed table as an export has it; what is no row is left out."""
+    found = _PRINTED_ROW.fullmatch(_bare(row))
+    return f"{found['name']}={found['version']}={found['build']}" if found else ""
 
 
 def _bare(row: str) -> str:

@@ -14,10 +14,10 @@ from fadoctor.sources.manifests.formats import requirements_txt
 from fadoctor.sources.manifests.formats.conda_spec import (
     CondaNames,
     add_spec,
-    bound_by_cuda,
     only_of_pytorch,
     parse_spec,
 )
+from fadoctor.sources.manifests.formats.conda_torch import settle_torch
 from fadoctor.sources.manifests.installed.isolated import marked_by_new
 from fadoctor.sources.manifests.planned import Setting
 from fadoctor.sources.manifests.yaml_tree import read_yaml
@@ -68,7 +68,8 @@ def read(source: Source) -> Manifest:
             raise tree.error(item, problem)
     for name, node in tree.table(tree.root, "variables").items():
         draft.variables[name] = Setting(tree.text(node), tree.place(node))
-    bound_by_cuda(draft, names)
+    for line, text in settle_torch(draft, channels):
+        draft.note(line, text)
     only_of_pytorch(draft, channels)
     draft.requirements = _on_top(draft)
     draft.later = [] if draft.indexes else later_of_pip(draft.requirements, draft.constraints)

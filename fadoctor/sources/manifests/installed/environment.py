@@ -274,7 +274,10 @@ def _build(package: str, planned: Planned, make: Facts) -> dict[str, Fact]:
     if package != TORCH or planned.url:
         return {}
     known = torch_facts(planned, make.combined, make.host, make.matrix)
-    return {name: known[name] for name in ("torch.build", "torch.hip")}
+    found = {name: known[name] for name in ("torch.build", "torch.hip")}
+    if is_conda(planned) and isinstance(known["torch.cuda"], Absent):
+        found["torch.cuda"] = known["torch.cuda"]  # whichever release it will be
+    return found
 
 
 def _overview(combined: Combined, facts: Mapping[str, Fact]) -> dict[str, Fact]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.torch_builds import XPU as _XPU
 from fadoctor.knowledge.matrix.torch_builds import as_probed, of_build
 from fadoctor.knowledge.matrix.versions import version_part
-from fadoctor.model.fact import Fact, Known, Unknown
+from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import BESIDE_TORCH, TORCH
-from fadoctor.sources.manifests.formats.conda_build import conda_cuda
+from fadoctor.sources.manifests.formats.conda_build import conda_cuda, is_cpu
 from fadoctor.sources.manifests.installed.index_releases import is_behind, lacks
 from fadoctor.sources.manifests.installed.package_indexes import serves_others
 from fadoctor.sources.manifests.requirement_text import file_of
@@ -146,6 +146,8 @@ def torch_facts(
     if build == "other" and version_part(version, "local") != _XPU:
         cuda = conda_cuda(torch.build)
         out["torch.cuda"] = Known(cuda, source) if cuda else Unknown("a build of its own", source)
+        if is_conda(torch) and is_cpu(torch.build):
+            out["torch.cuda"] = Absent(source)
     return out
 
 

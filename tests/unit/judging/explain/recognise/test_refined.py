@@ -263,3 +263,25 @@ def test_a_python_that_has_a_torch_and_finds_none_is_of_32_bit_or_beside_musl(
 )
 def test_a_file_that_nobody_published_is_the_cause(text: str, knowledge: Knowledge) -> None:
     assert id_of(first(text, knowledge)) == "prebuilt-wheel-missing"
+
+
+LISTED = "pytorch          {}          py3.8_cuda{}_0    pytorch\n"
+NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+
+
+@pytest.mark.parametrize(
+    ("card", "release", "cuda", "expected"),
+    [
+        ("NVIDIA H100 80GB HBM3", "1.12.1", "11.3_cudnn8.3.2", True),
+        ("NVIDIA H100 80GB HBM3", "2.1.2", "11.8_cudnn8.7.0", False),
+        ("NVIDIA GeForce RTX 3090", "1.8.1", "10.2_cudnn7.6.5", True),
+        ("NVIDIA GeForce RTX 4090", "1.12.1", "11.3_cudnn8.3.2", False),
+        ("NVIDIA GeForce RTX 5080", "2.1.2", "11.8_cudnn8.7.0", False),  # another rule says it
+        ("Tesla T4", "1.8.1", "10.2_cudnn7.6.5", False),
+    ],
+)
+def test_a_torch_of_conda_that_is_older_than_the_card(
+    knowledge: Knowledge, card: str, release: str, cuda: str, *, expected: bool
+) -> None:
+    found = first(f"{LISTED.format(release, cuda)}GPU 0: {card}\n{NO_IMAGE}\n", knowledge)
+    assert (id_of(found) == "conda-torch-older-than-gpu") is expected

@@ -30,6 +30,24 @@ def test_an_export_names_all_that_is_there() -> None:
     assert found.python.value == "==3.10.13"
 
 
+PRINTED = (
+    "# packages in environment at /opt/conda/envs/train:\n#\n"
+    "# Name                    Version                   Build  Channel\n"
+    "python                    3.8.18               h955ad1f_0\n"
+    "pytorch                   1.12.1          py3.8_cuda11.3_cudnn8.3.2_0    pytorch\n"
+    "einops                    0.6.1                    pypi_0    pypi\n"
+)
+
+
+@pytest.mark.parametrize("name", ["conda_list.txt", "packages.log", "ENVIRONMENT"])
+def test_what_conda_list_prints(name: str) -> None:
+    found = read_source(given(PRINTED, name))
+    assert wanted(found) == {"torch": "==1.12.1", "einops": "==0.6.1"}
+    assert [each.manager for each in found.requirements] == ["conda", ""]
+    assert found.is_complete
+    assert found.facts["torch.cuda"].value == "11.3"
+
+
 def test_a_list_of_wishes() -> None:
     found = read(given("python=3.8\npytorch=2.0.1\npytorch-cuda=11.8\nwandb # to watch\n", "x.txt"))
     assert by_name(found)["torch"].specifier == "==2.0.1"

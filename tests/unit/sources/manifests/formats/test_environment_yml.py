@@ -119,8 +119,8 @@ def test_torch_of_one_channel_has_no_other(names: tuple[str, ...], *, is_alone: 
 @pytest.mark.parametrize(
     ("torch", "specifier"),
     [
-        ("pytorch", ">=2.0.0,<=2.5.1"),
-        ("pytorch>=2.1", ">=2.1,>=2.0.0,<=2.5.1"),
+        ("pytorch", ">=2.2.0,<=2.5.1"),  # for Python 3.12
+        ("pytorch>=2.1", ">=2.1,>=2.2.0,<=2.5.1"),
         ("pytorch=2.3.1", "==2.3.1"),
         ("pytorch>=2.6", ">=2.6"),  # another channel may have it
     ],

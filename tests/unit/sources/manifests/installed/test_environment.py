@@ -8,6 +8,7 @@ import pytest
 
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Absent, Known, Unknown
+from fadoctor.repair.plan.choices.domain import is_of_another_vendor
 from fadoctor.sources.manifests.installed.environment import planned_environment
 from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.judging.engine.builders import fact_of
@@ -339,6 +340,25 @@ def test_the_cxx_abi_of_a_channel_is_that_of_its_builds(
 ) -> None:
     made = planned(tmp_path, CONDA.format(channels) + more)
     assert value(made, "torch.cxx11_abi") == abi
+
+
+@pytest.mark.parametrize(
+    ("asked", "cuda"),
+    [
+        ("pytorch=1.9.0\n- cudatoolkit=11.3", "-"),
+        ("pytorch=2.1.2=py3.10_cpu_0", "-"),
+        ("pytorch>=2.0\n- cpuonly", "-"),  # whichever release it will be
+        ("pytorch=1.9.0\n- cudatoolkit=11.1", "11.1"),
+        ("pytorch=1.9.0", "?"),
+    ],
+)
+def test_a_cpu_build_of_conda_has_no_cuda(tmp_path: Path, asked: str, cuda: str) -> None:
+    text = f"channels: [pytorch]\ndependencies:\n- python=3.8\n- {asked}\n"
+    made = planned(tmp_path, text, overlays=(), **{"gpu[0]__vendor": "nvidia"})
+    found = made.facts["torch.cuda"]
+    said = "-" if isinstance(found, Absent) else value(made, "torch.cuda")
+    assert (said, value(made, "torch.build")) == (cuda, "other")
+    assert not is_of_another_vendor(made)
 
 
 def test_what_is_required_on_other_platforms_alone_is_not_missed(tmp_path: Path) -> None:
