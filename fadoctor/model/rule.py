@@ -132,6 +132,9 @@ def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
     return msgspec.structs.replace(rule, rows={**rule.rows, **fix.rows}) if fix.rows else rule
 
 
+_ALTERNATIVE, _WORD = "\x1e", "\x1f"
+"""What stands between words that are needed: one text costs a tenth of many."""
+
 LOOKAHEAD = 512
 """How far behind its match, in characters, the pattern of a symptom may look."""
 
@@ -216,7 +219,7 @@ class Rule(
     forbid_unknown_fields=True,
     omit_defaults=True,
     dict=True,
-    rename={"written": "fixes"},
+    rename={"written": "fixes", "worded": "symptoms"},
 ):
     """One root cause."""
 
@@ -243,7 +246,8 @@ class Rule(
 
     False where ``when`` is one way to the root cause and there are others.
     """
-    symptoms: tuple[Symptom, ...] = ()
+    worded: tuple[Symptom, ...] = ()
+    """Its symptoms as its file has them; none where they are packed. Read `symptoms`."""
     refines: tuple[Refinement, ...] = ()
     """Which general rules become this one, by which facts of a log."""
     subject: str = "environment"
@@ -258,6 +262,10 @@ class Rule(
     """Its fixes as its file has them; none where they are packed. Read `fixes`."""
     packed: bytes = b""
     """Its fixes and pages as they are compiled: half of what rules hold, and read of few."""
+    packed_symptoms: bytes = b""
+    """Its symptoms as they are compiled: a log shows those of few rules, and facts ask for none."""
+    packed_needs: tuple[tuple[str, str], ...] = ()
+    """Anchor of each symptom that is packed, and the words that it needs, as `needs_of` says."""
     file: str = ""
     """Where it stands, relative to the rules folder."""
 
@@ -270,6 +278,12 @@ class Rule(
     def cited(self) -> tuple[Reference, ...]:
         """The pages that say so; msgspec.DecodeError as for `fixes`."""
         return _unpacked(self).references
+
+    @cached_property
+    def symptoms(self) -> tuple[Symptom, ...]:
+        """How it shows in a log; msgspec.DecodeError as for `fixes`."""
+        packed = self.packed_symptoms
+        return unpack(packed, tuple[Symptom, ...]) if packed else self.worded
 
     @property
     def facts_weigh(self) -> Severity:
@@ -296,12 +310,32 @@ def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
     return msgspec.structs.replace(rule, written=fixes, references=rule.cited, packed=b"")
 
 
-def with_packed_fixes(rule: Rule) -> Rule:
-    """Return a rule as it is compiled: with its fixes and its pages packed."""
+def as_compiled(rule: Rule) -> Rule:
+    """Return a rule as it is compiled: with its fixes, its pages and its symptoms packed."""
     if rule.packed:
         return rule
     packed = pack(_Packed(rule.written, rule.references))
-    return msgspec.structs.replace(rule, written=(), references=(), packed=packed)
+    shown = pack(rule.worded) if rule.worded else b""
+    return msgspec.structs.replace(
+        rule, written=(), references=(), packed=packed, worded=(), packed_symptoms=shown,
+        packed_needs=needs_of(rule),
+    )  # fmt: skip
+
+
+def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
+    """Return of each symptom of a rule the anchor and the words that it needs; unpack none.
+
+    The words are one text, as `has_needed` reads it.
+    """
+    return rule.packed_needs or tuple(
+        (each.anchor, _ALTERNATIVE.join(map(_WORD.join, each.needs))) for each in rule.worded
+    )
+
+
+def has_needed(held: Mapping[str, bool], needs: str) -> bool:
+    """Return whether of each choice of words in a text of `needs_of` one is held."""
+    choices = needs.split(_ALTERNATIVE) if needs else ()
+    return all(any(held[word] for word in choice.split(_WORD)) for choice in choices)
 
 
 def with_written_fixes(rule: Rule) -> Rule:
@@ -337,10 +371,6 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     needs: dict[str, tuple[str, ...]] = {}
     """Column of patterns -> for each row what its pattern needs, as `needs_in` reads it.
     Compiled."""
-
-
-_ALTERNATIVE, _WORD = "\x1e", "\x1f"
-"""What stands between what is needed of the rows of a table: one text costs a tenth of many."""
 
 
 def joined_needs(needs: Iterable[Iterable[str]]) -> str:

@@ -18,7 +18,7 @@ import msgspec
 from fadoctor.knowledge.matrix.lazy_tables import Apart
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.packed import pack
-from fadoctor.model.rule import Knowledge, Table, with_packed_fixes
+from fadoctor.model.rule import Knowledge, Table, as_compiled
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 6"
+FORM = "form 7"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -39,7 +39,7 @@ class Stamped(msgspec.Struct, frozen=True):
 
     stamp: str
     knowledge: Knowledge
-    """Without its tables, and with the fixes and pages of each rule packed."""
+    """Without its tables, and with the fixes, pages and symptoms of each rule packed."""
     tables: dict[str, bytes]
     """A command asks for a third of them; each is unpacked when it is asked for."""
 
@@ -49,7 +49,7 @@ class Stamped(msgspec.Struct, frozen=True):
         # Late: only compiling gathers words.
         from fadoctor.knowledge.matrix.rule_words import packed_words  # noqa: PLC0415
 
-        rules = tuple(map(with_packed_fixes, knowledge.rules))
+        rules = tuple(map(as_compiled, knowledge.rules))
         kept = msgspec.structs.replace(
             knowledge, rules=rules, tables={}, words=packed_words(knowledge.rules)
         )
