@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 KEPT = 6
-"""Texts of which it is remembered: one log as it is, in small letters, and without what is plain."""
+"""Texts of which it is remembered: one log as it is, in small letters, and parts of it."""
 
 
 class HeldWords(dict[str, bool]):
@@ -14,14 +14,15 @@ class HeldWords(dict[str, bool]):
     A log repeats its words: among those that it has, each once, there is a fourth to look through.
     """
 
-    def __init__(self, text: str) -> None:
-        """Take a text."""
+    def __init__(self, text: str, *, once: bool = False) -> None:
+        """Take a text; `once`: one that has each of its words once."""
         super().__init__()
         self.text = text
+        self._is_once = once
 
     @cached_property
     def _each_once(self) -> str:
-        return " ".join(set(self.text.split()))
+        return self.text if self._is_once else " ".join(set(self.text.split()))
 
     def __missing__(self, word: str) -> bool:
         """Look for a word, or for several with blanks between them."""

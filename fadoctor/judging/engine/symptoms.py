@@ -127,7 +127,7 @@ class Matcher:
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
         # A log repeats its words: each once is a third of it, or less.
         words = " ".join(set(folded.split()))
-        small = HeldWords(_folded(words))
+        small = HeldWords(_folded(words), once=True)
         for anchor, spots in self._standing(folded, words, retyped=retyped):
             if within is not None and not _is_near(spots, within, skipped):
                 continue

@@ -26,8 +26,8 @@ from fadoctor.sources.logs.named_gpus import (
     named_gpus,
     without_gone,
 )
-from fadoctor.syntax.likely_lines import likely_numbers
 from fadoctor.syntax.held_words import HeldWords
+from fadoctor.syntax.likely_lines import likely_numbers
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:

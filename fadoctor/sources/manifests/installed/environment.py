@@ -28,6 +28,7 @@ from fadoctor.sources.manifests.installed.contradicted import (
     asked_at_once,
     contradicted_facts,
 )
+from fadoctor.sources.manifests.installed.fact_names import UNFIT
 from fadoctor.sources.manifests.installed.from_main import of_main
 from fadoctor.sources.manifests.installed.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.installed.held import HELD, fixed_to, in_image, may_be_there
@@ -67,7 +68,7 @@ from fadoctor.sources.manifests.installed.unseen_bounds import (
     held_to_numpy_1,
     may_bound_others,
 )
-from fadoctor.sources.manifests.installed.wheel_tags import UNFIT, unfit_wheels
+from fadoctor.sources.manifests.installed.wheel_tags import unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
 
 if TYPE_CHECKING:
