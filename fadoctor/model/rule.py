@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
 from fadoctor.model.packed import pack, unpack
+from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
@@ -262,8 +263,10 @@ class Rule(
     """Its fixes as its file has them; none where they are packed. Read `fixes`."""
     packed: bytes = b""
     """Its fixes and pages as they are compiled: half of what rules hold, and read of few."""
-    packed_symptoms: bytes = b""
-    """Its symptoms as they are compiled: a log shows those of few rules, and facts ask for none."""
+    packed_symptoms: str = ""
+    """Its symptoms as they are compiled: a log shows those of few rules, and facts ask for none.
+
+    They are JSON in ASCII: what is compressed here takes more room in a compressed file."""
     packed_needs: tuple[tuple[str, str], ...] = ()
     """Anchor of each symptom that is packed, and the words that it needs, as `needs_of` says."""
     file: str = ""
@@ -283,7 +286,7 @@ class Rule(
     def symptoms(self) -> tuple[Symptom, ...]:
         """How it shows in a log; msgspec.DecodeError as for `fixes`."""
         packed = self.packed_symptoms
-        return unpack(packed, tuple[Symptom, ...]) if packed else self.worded
+        return decode(packed, tuple[Symptom, ...]) if packed else self.worded
 
     @property
     def facts_weigh(self) -> Severity:
@@ -314,11 +317,13 @@ def as_compiled(rule: Rule) -> Rule:
     """Return a rule as it is compiled: with its fixes, its pages and its symptoms packed."""
     if rule.packed:
         return rule
+    import json  # noqa: PLC0415 -- only compiling writes
+
     packed = pack(_Packed(rule.written, rule.references))
-    shown = pack(rule.worded) if rule.worded else b""
+    shown = json.dumps(msgspec.to_builtins(rule.worded), separators=(",", ":"))
     return msgspec.structs.replace(
-        rule, written=(), references=(), packed=packed, worded=(), packed_symptoms=shown,
-        packed_needs=needs_of(rule),
+        rule, written=(), references=(), packed=packed, worded=(),
+        packed_symptoms=shown if rule.worded else "", packed_needs=needs_of(rule),
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _REFINED_LISTS = {"of", "untold", "near", "absent"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
-_NOT_WRITTEN = {"packed": b"", "packed_symptoms": b"", "packed_needs": ()}
+_NOT_WRITTEN = {"packed": b"", "packed_symptoms": "", "packed_needs": ()}
 """What only compiling makes of a rule."""
 
 _NO_WORDS = "there is no list of words {} in log-words, and no such place in situations"
