@@ -10,12 +10,13 @@ import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
-from fadoctor.model.packed import pack, unpack
+from fadoctor.model.needed import joined_needs
+from fadoctor.model.packed import unpack
 from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 _T = TypeVar("_T")
 
@@ -132,9 +133,6 @@ def with_rows(rule: Rule, fix: FixTemplate) -> Rule:
     """Return a rule as one of its fixes sees it: with the look-ups of both."""
     return msgspec.structs.replace(rule, rows={**rule.rows, **fix.rows}) if fix.rows else rule
 
-
-_ALTERNATIVE, _WORD = "\x1e", "\x1f"
-"""What stands between words that are needed: one text costs a tenth of many."""
 
 LOOKAHEAD = 512
 """How far behind its match, in characters, the pattern of a symptom may look."""
@@ -295,36 +293,22 @@ class Rule(
         return lower.severity if lower is not None and not lower.unless else self.severity
 
 
-class _Packed(msgspec.Struct, frozen=True):
+class PackedParts(msgspec.Struct, frozen=True):
     """What is packed of a rule."""
 
     fixes: tuple[FixTemplate, ...]
     references: tuple[Reference, ...]
 
 
-def _unpacked(rule: Rule) -> _Packed:
+def _unpacked(rule: Rule) -> PackedParts:
     if rule.packed:
-        return unpack(rule.packed, _Packed)
-    return _Packed(rule.written, rule.references)
+        return unpack(rule.packed, PackedParts)
+    return PackedParts(rule.written, rule.references)
 
 
 def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
     """Return a rule with other fixes."""
     return msgspec.structs.replace(rule, written=fixes, references=rule.cited, packed=b"")
-
-
-def as_compiled(rule: Rule) -> Rule:
-    """Return a rule as it is compiled: with its fixes, its pages and its symptoms packed."""
-    if rule.packed:
-        return rule
-    import json  # noqa: PLC0415 -- only compiling writes
-
-    packed = pack(_Packed(rule.written, rule.references))
-    shown = json.dumps(msgspec.to_builtins(rule.worded), separators=(",", ":"))
-    return msgspec.structs.replace(
-        rule, written=(), references=(), packed=packed, worded=(),
-        packed_symptoms=shown if rule.worded else "", packed_needs=needs_of(rule),
-    )  # fmt: skip
 
 
 def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
@@ -333,14 +317,8 @@ def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
     The words are one text, as `has_needed` reads it.
     """
     return rule.packed_needs or tuple(
-        (each.anchor, _ALTERNATIVE.join(map(_WORD.join, each.needs))) for each in rule.worded
+        (each.anchor, joined_needs(each.needs)) for each in rule.worded
     )
-
-
-def has_needed(held: Mapping[str, bool], needs: str) -> bool:
-    """Return whether of each choice of words in a text of `needs_of` one is held."""
-    choices = needs.split(_ALTERNATIVE) if needs else ()
-    return all(any(held[word] for word in choice.split(_WORD)) for choice in choices)
 
 
 def with_written_fixes(rule: Rule) -> Rule:
@@ -376,20 +354,6 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     needs: dict[str, tuple[str, ...]] = {}
     """Column of patterns -> for each row what its pattern needs, as `needs_in` reads it.
     Compiled."""
-
-
-def joined_needs(needs: Iterable[Iterable[str]]) -> str:
-    """Return what a pattern needs as one text: for each alternative words of which one is there."""
-    return _ALTERNATIVE.join(_WORD.join(words) for words in needs)
-
-
-def needs_in(text: str, joined: str) -> Iterator[bool]:
-    """Yield for each alternative of a pattern whether a text has the words that it needs.
-
-    It needs none where that cannot be told.
-    """
-    for words in joined.split(_ALTERNATIVE):
-        yield not words or any(each in text for each in words.split(_WORD))
 
 
 class Knowledge(msgspec.Struct, frozen=True, dict=True):

@@ -17,11 +17,11 @@ from fadoctor.judging.engine.listed import Lists
 from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_around
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
+from fadoctor.model.needed import has_needed
 from fadoctor.model.rule import (
     LOOKAHEAD,
     MESSAGE_LIMIT,
     Rule,
-    has_needed,
     kept_with,
     needs_of,
 )

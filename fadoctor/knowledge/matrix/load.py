@@ -18,7 +18,7 @@ import msgspec
 from fadoctor.knowledge.matrix.lazy_tables import Apart
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.packed import pack
-from fadoctor.model.rule import Knowledge, Table, as_compiled
+from fadoctor.model.rule import Knowledge, PackedParts, Rule, Table, needs_of
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -58,6 +58,20 @@ class Stamped(msgspec.Struct, frozen=True):
     def opened(self, file: Path) -> Knowledge:
         """Return the knowledge with its tables; `file` is where they come from."""
         return msgspec.structs.replace(self.knowledge, tables=Apart(self.tables, file, {}))
+
+
+def as_compiled(rule: Rule) -> Rule:
+    """Return a rule as it is compiled: with its fixes, its pages and its symptoms packed."""
+    if rule.packed:
+        return rule
+    import json  # noqa: PLC0415 -- only compiling writes
+
+    packed = pack(PackedParts(rule.written, rule.references))
+    shown = json.dumps(msgspec.to_builtins(rule.worded), separators=(",", ":"))
+    return msgspec.structs.replace(
+        rule, written=(), references=(), packed=packed, worded=(),
+        packed_symptoms=shown if rule.worded else "", packed_needs=needs_of(rule),
+    )  # fmt: skip
 
 
 def packed_tables(tables: Mapping[str, Table]) -> dict[str, bytes]:

@@ -7,9 +7,11 @@ import zlib
 import msgspec
 import pytest
 
+from fadoctor.knowledge.matrix.load import as_compiled
 from fadoctor.model import packed
+from fadoctor.model.needed import has_needed
 from fadoctor.model.packed import pack, unpack
-from fadoctor.model.rule import as_compiled, has_needed, needs_of
+from fadoctor.model.rule import needs_of
 from fadoctor.syntax.held_words import HeldWords
 from tests.unit.judging.engine.builders import rule
 
