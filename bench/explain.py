@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.logs import kinds
-from bench.startup import install
+from bench.startup import environ, install
 from fadoctor.judging.explain.explain import explain, read_log
 from fadoctor.knowledge.matrix.load import load_knowledge
 
@@ -218,7 +218,7 @@ def used(program: str, folder: Path, log: Iterable[bytes] = ()) -> Used:
         text.writelines(log)
         text.seek(0)
         process = subprocess.run(argv, stdin=text, stdout=subprocess.DEVNULL, stderr=said,
-                                 cwd=folder, check=False)  # fmt: skip
+                                 cwd=folder, env=environ(folder), check=False)  # fmt: skip
         said.seek(0)
         words = said.read().decode().rpartition("used ")[2].split()
     if process.returncode or len(words) != len(Used._fields):

@@ -10,11 +10,13 @@ import msgspec
 
 from fadoctor.model.finding import Confidence, Reference, Severity
 from fadoctor.model.fix import Effect, Safety
-from fadoctor.model.packed import pack, unpack
+from fadoctor.model.needed import joined_needs
+from fadoctor.model.packed import unpack
+from fadoctor.model.typed import decode
 from fadoctor.model.verdict import Backend, Dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
 _T = TypeVar("_T")
 
@@ -216,7 +218,7 @@ class Rule(
     forbid_unknown_fields=True,
     omit_defaults=True,
     dict=True,
-    rename={"written": "fixes"},
+    rename={"written": "fixes", "worded": "symptoms"},
 ):
     """One root cause."""
 
@@ -243,7 +245,8 @@ class Rule(
 
     False where ``when`` is one way to the root cause and there are others.
     """
-    symptoms: tuple[Symptom, ...] = ()
+    worded: tuple[Symptom, ...] = ()
+    """Its symptoms as its file has them; none where they are packed. Read `symptoms`."""
     refines: tuple[Refinement, ...] = ()
     """Which general rules become this one, by which facts of a log."""
     subject: str = "environment"
@@ -258,6 +261,12 @@ class Rule(
     """Its fixes as its file has them; none where they are packed. Read `fixes`."""
     packed: bytes = b""
     """Its fixes and pages as they are compiled: half of what rules hold, and read of few."""
+    packed_symptoms: str = ""
+    """Its symptoms as they are compiled: a log shows those of few rules, and facts ask for none.
+
+    They are JSON in ASCII: what is compressed here takes more room in a compressed file."""
+    packed_needs: tuple[tuple[str, str], ...] = ()
+    """Anchor of each symptom that is packed, and the words that it needs, as `needs_of` says."""
     file: str = ""
     """Where it stands, relative to the rules folder."""
 
@@ -271,6 +280,12 @@ class Rule(
         """The pages that say so; msgspec.DecodeError as for `fixes`."""
         return _unpacked(self).references
 
+    @cached_property
+    def symptoms(self) -> tuple[Symptom, ...]:
+        """How it shows in a log; msgspec.DecodeError as for `fixes`."""
+        packed = self.packed_symptoms
+        return decode(packed, tuple[Symptom, ...]) if packed else self.worded
+
     @property
     def facts_weigh(self) -> Severity:
         """The most that a finding weighs which facts alone make."""
@@ -278,17 +293,17 @@ class Rule(
         return lower.severity if lower is not None and not lower.unless else self.severity
 
 
-class _Packed(msgspec.Struct, frozen=True):
+class PackedParts(msgspec.Struct, frozen=True):
     """What is packed of a rule."""
 
     fixes: tuple[FixTemplate, ...]
     references: tuple[Reference, ...]
 
 
-def _unpacked(rule: Rule) -> _Packed:
+def _unpacked(rule: Rule) -> PackedParts:
     if rule.packed:
-        return unpack(rule.packed, _Packed)
-    return _Packed(rule.written, rule.references)
+        return unpack(rule.packed, PackedParts)
+    return PackedParts(rule.written, rule.references)
 
 
 def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
@@ -296,12 +311,14 @@ def with_fixes(rule: Rule, fixes: tuple[FixTemplate, ...]) -> Rule:
     return msgspec.structs.replace(rule, written=fixes, references=rule.cited, packed=b"")
 
 
-def with_packed_fixes(rule: Rule) -> Rule:
-    """Return a rule as it is compiled: with its fixes and its pages packed."""
-    if rule.packed:
-        return rule
-    packed = pack(_Packed(rule.written, rule.references))
-    return msgspec.structs.replace(rule, written=(), references=(), packed=packed)
+def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
+    """Return of each symptom of a rule the anchor and the words that it needs; unpack none.
+
+    The words are one text, as `has_needed` reads it.
+    """
+    return rule.packed_needs or tuple(
+        (each.anchor, joined_needs(each.needs)) for each in rule.worded
+    )
 
 
 def with_written_fixes(rule: Rule) -> Rule:
@@ -337,24 +354,6 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     needs: dict[str, tuple[str, ...]] = {}
     """Column of patterns -> for each row what its pattern needs, as `needs_in` reads it.
     Compiled."""
-
-
-_ALTERNATIVE, _WORD = "\x1e", "\x1f"
-"""What stands between what is needed of the rows of a table: one text costs a tenth of many."""
-
-
-def joined_needs(needs: Iterable[Iterable[str]]) -> str:
-    """Return what a pattern needs as one text: for each alternative words of which one is there."""
-    return _ALTERNATIVE.join(_WORD.join(words) for words in needs)
-
-
-def needs_in(text: str, joined: str) -> Iterator[bool]:
-    """Yield for each alternative of a pattern whether a text has the words that it needs.
-
-    It needs none where that cannot be told.
-    """
-    for words in joined.split(_ALTERNATIVE):
-        yield not words or any(each in text for each in words.split(_WORD))
 
 
 class Knowledge(msgspec.Struct, frozen=True, dict=True):

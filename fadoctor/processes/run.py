@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -78,6 +77,8 @@ def _fed(text: bytes) -> Iterator[int]:
     if thread is None:
         os.close(reader)
         os.close(writer)
+        import tempfile  # noqa: PLC0415 -- rarely
+
         with tempfile.TemporaryFile() as file:
             file.write(text)
             file.seek(0)

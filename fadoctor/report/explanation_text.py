@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fadoctor.model.explanation import Agreement
-from fadoctor.report import plan_text
 from fadoctor.report.headline import headline
 from fadoctor.report.paper import MARKS, Paper
 from fadoctor.report.words import counted, rules_text
@@ -43,6 +42,8 @@ def render(report: Explanation, style: Style) -> str:
         paper.line(note, "bold")
     total = report.summary
     if report.plan is not None:
+        from fadoctor.report import plan_text  # noqa: PLC0415 -- only where a plan was asked for
+
         paper.line("How `fadoctor fix` would repair this environment:", "bold")
         paper.lines += [*plan_text.steps(report.plan, style), ""]
     if report.findings:

@@ -52,7 +52,7 @@ def _rule_schema() -> dict[str, Any]:
     widened = {name: _widened(part) for name, part in parts.items()}
     (case,), case_parts = msgspec.json.schema_components((Case,), ref_template=_REF)
     rule = widened["Rule"]
-    for name in ("file", "packed"):
+    for name in ("file", "packed", "packed_symptoms", "packed_needs"):
         rule["properties"].pop(name)
     backends = widened["Affects"]["properties"]
     backends["backends"] = {"anyOf": [{"const": ALL_BACKENDS}, backends["backends"]]}

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from fadoctor.syntax.held_words import held_words
 from fadoctor.syntax.patterns import LatePattern
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class LikelyLines:
         """Return which lines hold a word; None where many do."""
         key = (folds, word)
         if key not in self._places:
-            self._places[key] = self._looked_for(word, *self._whole(folds=folds))
+            text, starts = self._whole(folds=folds)
+            held = held_words(text)[word]
+            self._places[key] = self._looked_for(word, text, starts) if held else frozenset()
         return self._places[key]
 
     @staticmethod

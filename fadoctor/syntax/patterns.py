@@ -9,10 +9,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
+from fadoctor.syntax.held_words import held_words
 from fadoctor.syntax.sought_words import sought_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fadoctor.syntax.held_words import HeldWords
 
 MOST = 16_384
 """Most patterns that are kept; Python's own cache keeps 512, and a report asks more of a log."""
@@ -39,28 +42,9 @@ def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast("re.Pattern[str]", LatePattern(pattern, int(flags) | _ASCII))
 
 
-class HeldWords(dict[str, bool]):
-    """Which words a text holds: each is looked for once."""
-
-    def __init__(self, text: str) -> None:
-        """Take a text."""
-        super().__init__()
-        self.text = text
-
-    def __missing__(self, word: str) -> bool:
-        """Look for a word."""
-        found = self[word] = word in self.text
-        return found
-
-
-@lru_cache(maxsize=KEPT)
-def _words(text: str) -> HeldWords:
-    return HeldWords(text)
-
-
 @lru_cache(maxsize=KEPT)
 def _small_words(text: str) -> HeldWords:
-    return HeldWords(text.lower())
+    return held_words(text.lower())
 
 
 class LatePattern:
@@ -120,7 +104,7 @@ class LatePattern:
         if span:
             text = text[max(0, span[0] - BEHIND) : span[1] if len(span) > 1 else None]
         elif LONG < len(text) <= LONGEST:
-            held = _small_words(text) if self._folds else _words(text)
+            held = _small_words(text) if self._folds else held_words(text)
             return all(held[word] for word in musts) and all(
                 any(held[word] for word in choice) for choice in self._choices
             )

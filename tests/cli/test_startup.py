@@ -13,7 +13,7 @@ import pytest
 from fadoctor import __version__
 from fadoctor.interfaces.cli.app import COMMANDS, GROUPS
 from fadoctor.knowledge.matrix.load import load_knowledge
-from tests.cli.environments import add_torch, make_environment
+from tests.cli.environments import add_package, add_torch, make_environment
 
 pytestmark = pytest.mark.skipif(
     "FADOCTOR_TESTS_COMMAND" in os.environ, reason="looks into this process's modules"
@@ -23,6 +23,14 @@ HEAVY = (
     "asyncio", "elftools", "importlib.metadata", "packaging", "pydantic", "pynvml", "rich",
     "torch", "urllib.request", "yaml",
 )  # fmt: skip
+
+READS_LISTS = (
+    "fadoctor.syntax.toml_tree",
+    "fadoctor.sources.manifests.installed.index_releases",
+    "fadoctor.sources.manifests.installed.isolated",
+    "fadoctor.sources.manifests.installed.wheel_tags",
+)  # fmt: skip
+"""Modules that only those load who read lists of requirements."""
 
 RUN = "from fadoctor.interfaces.cli.app import main\ntry:\n    main()\nexcept SystemExit:\n    pass"
 """A program that is the command line, and goes on when that has ended."""
@@ -102,6 +110,7 @@ def test_a_short_text_is_explained_with_few_patterns_and_without_what_it_does_no
     (told,) = (name for name in modules if name.startswith("compiled "))
     assert 50 < int(told.split()[1]) < 350
     unasked = {"packaging.requirements", "packaging.markers", "rich", "yaml"}
+    unasked |= {"fadoctor.report.plan_text", "fadoctor.sources.configs.settings", *READS_LISTS}
     assert sorted(modules & unasked) == []
 
 
@@ -182,6 +191,25 @@ def test_a_check_without_a_finding_loads_no_planner() -> None:
     )
     assert [name for name in modules if name.startswith(later)] == []
     assert len([name for name in modules if name.startswith("fadoctor.")]) < 129
+
+
+def test_a_check_with_a_fix_to_prove_loads_nothing_that_reads_what_is_not_there(
+    tmp_path: Path,
+) -> None:
+    site = make_environment(tmp_path / "env")
+    add_torch(site, "2.8.0", "12.8", "networkx>=3")
+    add_package(site, "networkx", "2.8")
+    modules = loaded(RUN, "check", "--no-smoke", "--python", str(tmp_path / "env"))
+    assert "fadoctor.repair.plan.search.problem" in modules
+    unasked = {
+        "fadoctor.judging.engine.possible",
+        "fadoctor.repair.plan.search.conflict",
+        "fadoctor.sources.targets.hub",
+        "fadoctor.sources.targets.missing_names",
+        "tempfile",
+        *READS_LISTS,
+    }
+    assert sorted(modules & unasked) == []
 
 
 def test_a_check_without_settings_reads_none(tmp_path: Path) -> None:

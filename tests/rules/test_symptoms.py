@@ -86,7 +86,9 @@ def test_around_anchors_the_same_is_found_as_in_the_whole_text(part: int) -> Non
     rules = [
         msgspec.structs.replace(
             rule,
-            symptoms=tuple(msgspec.structs.replace(each, width=0) for each in rule.symptoms),
+            worded=tuple(msgspec.structs.replace(each, width=0) for each in rule.symptoms),
+            packed_symptoms="",
+            packed_needs=(),
         )
         for rule in COMPILED.knowledge.rules
     ]

@@ -17,13 +17,21 @@ from fadoctor.judging.engine.listed import Lists
 from fadoctor.judging.engine.vetoes import is_of_others, is_survived, lines_around
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Confidence, Severity
-from fadoctor.model.rule import LOOKAHEAD, MESSAGE_LIMIT, Rule, Symptom, kept_with
+from fadoctor.model.needed import has_needed
+from fadoctor.model.rule import (
+    LOOKAHEAD,
+    MESSAGE_LIMIT,
+    Rule,
+    kept_with,
+    needs_of,
+)
+from fadoctor.syntax.held_words import HeldWords
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fadoctor.model.rule import Condition, Knowledge
+    from fadoctor.model.rule import Condition, Knowledge, Symptom
 
     Given = Callable[[Rule, Condition], bool]
 
@@ -61,7 +69,12 @@ class SymptomMatch(msgspec.Struct, frozen=True):
 class _Place(msgspec.Struct, frozen=True):
     rule: Rule
     index: int
-    symptom: Symptom
+    needs: str
+    """Without these words it is not unpacked."""
+
+    @property
+    def symptom(self) -> Symptom:
+        return self.rule.symptoms[self.index]
 
 
 def nothing_given(_rule: Rule, _condition: Condition) -> bool:
@@ -114,12 +127,12 @@ class Matcher:
         best: dict[str, tuple[_Rank, SymptomMatch, Rule]] = {}
         # A log repeats its words: each once is a third of it, or less.
         words = " ".join(set(folded.split()))
-        small = _folded(words)
+        small = HeldWords(_folded(words), once=True)
         for anchor, spots in self._standing(folded, words, retyped=retyped):
             if within is not None and not _is_near(spots, within, skipped):
                 continue
             for place in self._places[anchor]:
-                if not _can_match(place.symptom, small):
+                if not has_needed(small, place.needs):
                     continue
                 found = self._look(place, text, spots, retyped=retyped)
                 if found is None:
@@ -183,11 +196,6 @@ class Matcher:
         return not condition or self._given(place.rule, condition)
 
 
-def _can_match(symptom: Symptom, words: str) -> bool:
-    """Return whether the words of a text, in small letters, hold those that a symptom needs."""
-    return all(any(word in words for word in choice) for choice in symptom.needs)
-
-
 def _not_of_others(
     matches: tuple[re.Match[str], ...], text: str, others: list[re.Pattern[str]]
 ) -> Iterator[re.Match[str]]:
@@ -239,8 +247,8 @@ def _windows(spots: list[int], width: int) -> Iterator[tuple[int, int]]:
 def _by_anchor(rules: Iterable[Rule]) -> dict[str, list[_Place]]:
     places: dict[str, list[_Place]] = {}
     for rule in rules:
-        for index, symptom in enumerate(rule.symptoms):
-            places.setdefault(symptom.anchor, []).append(_Place(rule, index, symptom))
+        for index, (anchor, needs) in enumerate(needs_of(rule)):
+            places.setdefault(anchor, []).append(_Place(rule, index, needs))
     return places
 
 

@@ -106,8 +106,7 @@ def _holds_tried(template: FixTemplate, log: tuple[str, ...]) -> bool:
     return any(
         any(map(compiled(pattern).search, _own(line)))
         for pattern, needed in choices
-        for line in log
-        if not needed or any(word in line.lower() for word in needed)
+        for line in _lines_with(needed, log)
     )
 
 

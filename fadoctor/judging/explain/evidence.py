@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fadoctor.judging.explain.quoting import as_written, quote
 from fadoctor.model.fact import printable
 from fadoctor.model.finding import Evidence
+from fadoctor.model.rule import needs_of
 
 if TYPE_CHECKING:
     from fadoctor.judging.explain.causes import Cause
@@ -36,9 +37,9 @@ def said_again(cause: Cause, lines: tuple[Line, ...]) -> tuple[str, ...]:
     A message is said again where a line holds its anchor and all that was captured.
     """
     first = tuple(line.text for line in cause.lines)
-    at, symptoms = cause.match.index, cause.rule.symptoms
-    if not 0 <= at < len(symptoms) or not cause.match.captures:
+    at, anchors = cause.match.index, needs_of(cause.rule)
+    if not 0 <= at < len(anchors) or not cause.match.captures:
         return first
-    words = (symptoms[at].anchor, *cause.match.captures.values())
+    words = (anchors[at][0], *cause.match.captures.values())
     again = (line.text for line in lines if all(word in line.text for word in words))
     return (*first, *again)

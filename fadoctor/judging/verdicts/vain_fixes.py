@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.judging.engine.possible import possible_fixes
 from fadoctor.judging.engine.scope import Scope
 from fadoctor.knowledge.matrix.kernels import visible_gpus
 from fadoctor.model.fact import Known
@@ -52,6 +51,9 @@ def _without(
 def _fixes_of(rule: Rule | None, kernels: Kernels, gpu: Gpu) -> tuple[Fix, ...]:
     if rule is None:
         return ()
+    # Late: only a fix that is in vain asks for others.
+    from fadoctor.judging.engine.possible import possible_fixes  # noqa: PLC0415
+
     return possible_fixes(
         Scope(kernels.environment, kernels.matrix, rule, {"gpu": gpu.subject}), ()
     )

@@ -41,6 +41,8 @@ _LISTS = {"for_each", "explained_by"}
 _SYMPTOM_LISTS = {"near", "same_line", "absent", "others", "survived"}
 _REFINED_LISTS = {"of", "untold", "near", "absent"}
 _STEP_LISTS = {"install", "uninstall", "set", "unset", "options"}
+_NOT_WRITTEN = {"packed": b"", "packed_symptoms": "", "packed_needs": ()}
+"""What only compiling makes of a rule."""
 
 _NO_WORDS = "there is no list of words {} in log-words, and no such place in situations"
 
@@ -218,7 +220,7 @@ def _rule(
         fix["words"] = _words_of_log(fix)
         for step in _mappings(fix.get("steps")):
             _listed(step, _STEP_LISTS)
-    return _convert(document, {**raw, "file": name, "packed": b""}, Rule), cases
+    return _convert(document, {**raw, "file": name, **_NOT_WRITTEN}, Rule), cases
 
 
 def _spelt(

@@ -18,7 +18,7 @@ import msgspec
 from fadoctor.knowledge.matrix.lazy_tables import Apart
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.packed import pack
-from fadoctor.model.rule import Knowledge, Table, with_packed_fixes
+from fadoctor.model.rule import Knowledge, PackedParts, Rule, Table, needs_of
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PACKAGE = Path(__file__).resolve().parents[2]
 COMPILED = PACKAGE / "compiled"
 SOURCE = PACKAGE.parent / "rules"
 
-FORM = "form 6"
+FORM = "form 7"
 """Of what is compiled; a number that changes with it makes what older code compiled stale."""
 
 
@@ -39,7 +39,7 @@ class Stamped(msgspec.Struct, frozen=True):
 
     stamp: str
     knowledge: Knowledge
-    """Without its tables, and with the fixes and pages of each rule packed."""
+    """Without its tables, and with the fixes, pages and symptoms of each rule packed."""
     tables: dict[str, bytes]
     """A command asks for a third of them; each is unpacked when it is asked for."""
 
@@ -49,7 +49,7 @@ class Stamped(msgspec.Struct, frozen=True):
         # Late: only compiling gathers words.
         from fadoctor.knowledge.matrix.rule_words import packed_words  # noqa: PLC0415
 
-        rules = tuple(map(with_packed_fixes, knowledge.rules))
+        rules = tuple(map(as_compiled, knowledge.rules))
         kept = msgspec.structs.replace(
             knowledge, rules=rules, tables={}, words=packed_words(knowledge.rules)
         )
@@ -58,6 +58,20 @@ class Stamped(msgspec.Struct, frozen=True):
     def opened(self, file: Path) -> Knowledge:
         """Return the knowledge with its tables; `file` is where they come from."""
         return msgspec.structs.replace(self.knowledge, tables=Apart(self.tables, file, {}))
+
+
+def as_compiled(rule: Rule) -> Rule:
+    """Return a rule as it is compiled: with its fixes, its pages and its symptoms packed."""
+    if rule.packed:
+        return rule
+    import json  # noqa: PLC0415 -- only compiling writes
+
+    packed = pack(PackedParts(rule.written, rule.references))
+    shown = json.dumps(msgspec.to_builtins(rule.worded), separators=(",", ":"))
+    return msgspec.structs.replace(
+        rule, written=(), references=(), packed=packed, worded=(),
+        packed_symptoms=shown if rule.worded else "", packed_needs=needs_of(rule),
+    )  # fmt: skip
 
 
 def packed_tables(tables: Mapping[str, Table]) -> dict[str, bytes]:

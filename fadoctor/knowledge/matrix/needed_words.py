@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
-from fadoctor.model.rule import joined_needs
+from fadoctor.model.needed import joined_needs
 from fadoctor.syntax.patterns import alternatives
 from fadoctor.syntax.simplified import simplified
 

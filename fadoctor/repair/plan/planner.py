@@ -20,7 +20,6 @@ from fadoctor.repair.plan.choices.rocm_torch import first_installs, libraries, r
 from fadoctor.repair.plan.choices.text_builds import with_abi_of_build
 from fadoctor.repair.plan.hub.hub_ways import hub_instead, is_costly
 from fadoctor.repair.plan.proof import prove
-from fadoctor.repair.plan.search.conflict import explain_conflicts, kept_conflicts
 from fadoctor.repair.plan.search.cost import Cost
 from fadoctor.repair.plan.search.hopes import hoping
 from fadoctor.repair.plan.search.lessons import Lessons
@@ -329,6 +328,12 @@ class _Planning:
     def _conflicts(
         self, proof: Proof, after: Environment, assessment: Assessment
     ) -> Iterable[Conflict]:
+        # Late: `check` asks for no conflicts.
+        from fadoctor.repair.plan.search.conflict import (  # noqa: PLC0415
+            explain_conflicts,
+            kept_conflicts,
+        )
+
         yield from kept_conflicts(self.problem, after)
         if not proof.missed:
             return

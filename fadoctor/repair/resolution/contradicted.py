@@ -12,11 +12,11 @@ from fadoctor.knowledge.matrix.versions import parse_specifier, version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, TORCH, package_of
 from fadoctor.sources.manifests.installed.contradicted import (
-    CONTRADICTED,
     SOURCE,
     is_from_below,
     is_impossible,
 )
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 from fadoctor.sources.manifests.installed.isolated import ISOLATED_TORCH
 
 if TYPE_CHECKING:

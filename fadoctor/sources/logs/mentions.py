@@ -24,6 +24,7 @@ from fadoctor.sources.pasted.names import (
     is_wished,
 )
 from fadoctor.sources.targets.gpu_name import gpus_by_key
+from fadoctor.syntax.held_words import held_words
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -272,9 +273,13 @@ def _worth_reading(
     text = "\n".join(line.text for line in lines).lower()
     models = {gpu.name.lower().partition(" ")[0] for gpu in gpus_by_key(tables).values()}
     words = (*_WORDS, *(word for word in models if len(word) >= SHORT or word.isalpha()))
-    found = {start for word in words for start in _lines_with(word, text)}
+    held = held_words(text)
+    found = {start for word in words if held[word] for start in _lines_with(word, text)}
     found |= {
-        start for word in _PACKAGE_WORDS for start in _lines_with(word, text, _VERSION_BEHIND)
+        start
+        for word in _PACKAGE_WORDS
+        if held[word]
+        for start in _lines_with(word, text, _VERSION_BEHIND)
     }
     start = 0
     for line, lowered in zip(lines, text.split("\n"), strict=True):

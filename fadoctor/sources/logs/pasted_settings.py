@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.errors import InputError
 from fadoctor.model.fact import Fact, Known
-from fadoctor.sources.configs import deepspeed
-from fadoctor.sources.configs.source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,6 +53,10 @@ def _blocks(lines: Sequence[PastedLine]) -> Iterator[list[PastedLine]]:
 
 def _asked(block: Sequence[PastedLine], name: str) -> Iterator[tuple[str, int]]:
     """Yield the half precision that a block surely enables, and its line."""
+    # Late: few texts hold such a file.
+    from fadoctor.sources.configs import deepspeed  # noqa: PLC0415
+    from fadoctor.sources.configs.source import Source  # noqa: PLC0415
+
     source = Source(name, "\n".join(line.text for line in block))
     try:
         intents = deepspeed.read(source).intents if deepspeed.recognises(source) else ()

@@ -27,6 +27,7 @@ from fadoctor.model.fact import Known
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.syntax.either import either
+from fadoctor.syntax.held_words import held_words
 from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Row
     from fadoctor.model.environment import Environment
     from fadoctor.model.rule import Table
+    from fadoctor.syntax.held_words import HeldWords
 
 TABLE = "situations"
 PARTS = "situation-parts"
@@ -262,13 +264,13 @@ def situations(
         return ()
     text = "\n".join(line[:LINE] for line in ends_of(lines, LINES))
     failing = without_working(text)
-    folded = failing.casefold()
+    held = held_words(failing.casefold())
     system = environment.facts.get("host.os")
     parts = tables[PARTS].rows if PARTS in tables else ()
     shown = tuple(
         _situation(row, text, parts)
         for row in table.rows
-        if _shown(row, system, (text, failing), folded)
+        if _shown(row, system, (text, failing), held)
     )
     cut = text.splitlines()
     option = uv_options(cut)
@@ -356,14 +358,14 @@ def _instead(here: Situation) -> Fix:
     return Fix(f"instead-{here.name}", here.title, Safety.SAFE, (step,))
 
 
-def _shown(row: Row, system: object, texts: tuple[str, str], folded: str) -> bool:
+def _shown(row: Row, system: object, texts: tuple[str, str], held: HeldWords) -> bool:
     whole, failing = texts
     if isinstance(system, Known) and system.value == row.get("system"):
         return True
     only = row.get("os")
     if isinstance(only, str) and isinstance(system, Known) and system.value != only:
         return False
-    if not any(word in folded for word in cell_words(row.get("anchors"))):
+    if not any(held[word] for word in cell_words(row.get("anchors"))):
         return False
     unless = row.get("unless")
     if isinstance(unless, str) and either(unless).stands(whole):

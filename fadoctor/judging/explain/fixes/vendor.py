@@ -26,8 +26,9 @@ from fadoctor.sources.logs.named_gpus import (
     named_gpus,
     without_gone,
 )
+from fadoctor.syntax.held_words import HeldWords
 from fadoctor.syntax.likely_lines import likely_numbers
-from fadoctor.syntax.patterns import HeldWords, compiled
+from fadoctor.syntax.patterns import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -95,7 +96,7 @@ class Vendor:
         words = {str(row["vendor"]): row for row in tables["vendor-words"].rows}
         read = _undenied(ends_of(lines, ENDS))
         text = "\n".join(without_gone(line) for line in _without_choices(read))
-        once = HeldWords(" ".join(set(text.split())))  # a log repeats its words
+        once = HeldWords(text)
         named = [
             vendor
             for vendor, row in words.items()

@@ -7,7 +7,8 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from fadoctor.knowledge.matrix.lazy_tables import table_once
-from fadoctor.model.rule import kept_with, needs_in
+from fadoctor.model.needed import needs_in
+from fadoctor.model.rule import kept_with
 from fadoctor.syntax.patterns import alternatives, compiled
 from fadoctor.syntax.simplified import simplified
 

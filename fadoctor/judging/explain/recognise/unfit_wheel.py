@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fadoctor.model.fact import Absent, Fact, Known
 from fadoctor.sources.logs.wheel_names import wheel_names
-from fadoctor.sources.manifests.installed.wheel_tags import unfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,5 +18,8 @@ def unfit_wheel(lines: Sequence[str], facts: Mapping[str, Fact]) -> Fact:
     found = wheel_names(lines)
     if len(found) != 1:
         return Absent("the log names no one wheel")
+    # Late: few texts name a wheel.
+    from fadoctor.sources.manifests.installed.wheel_tags import unfit  # noqa: PLC0415
+
     problem = unfit(next(iter(found)), facts)
     return Known(problem, "the log") if problem else Absent("nothing told refuses it")

@@ -44,7 +44,7 @@ from fadoctor.repair.plan.states.askers import pins_of, pins_of_files
 from fadoctor.repair.plan.states.compiled import is_damaged, lacking_requirements
 from fadoctor.repair.plan.states.other_cuda import is_for_other_cuda
 from fadoctor.repair.plan.states.post_state import REQUIRED
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -26,7 +26,6 @@ from fadoctor.repair.plan.choices.wheel_facts import text_of
 from fadoctor.repair.plan.search.wished_names import HUB
 from fadoctor.repair.plan.search.wishes import PAIR, has_kernel, wanted_of_hub
 from fadoctor.repair.plan.states.compiled import AFTER
-from fadoctor.sources.targets.hub import GENERATIONS, hub_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -128,6 +127,8 @@ class HubRoute:
             return None
         if not self._asks_for_what_is_there(kernels):
             return None
+        from fadoctor.sources.targets.hub import GENERATIONS  # noqa: PLC0415 -- as below
+
         keys = {
             "version": version,
             "generation": Known(GENERATIONS[0], AFTER),
@@ -166,6 +167,9 @@ class HubRoute:
         offline = must_not_ask(environment)
         reads = fact_text(release.cell("offline"), "none") != "none"
         asks = not offline and self._asks_for_what_is_there(kernels.facts["kernels.version"])
+        # Late: few environments take their attention from the Hub.
+        from fadoctor.sources.targets.hub import hub_facts  # noqa: PLC0415
+
         found = hub_facts(facts, self.matrix)
         heads = [f"hub.{name}" for name in generations]
         return any(

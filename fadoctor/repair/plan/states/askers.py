@@ -9,7 +9,7 @@ from fadoctor.knowledge.matrix.versions import version_key
 from fadoctor.model.fact import Known, fact_mapping
 from fadoctor.model.packages import PACKAGES, TORCH
 from fadoctor.repair.plan.choices.released import is_there
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 
 _SAYS = " says "
 _PIN = re.compile(r" says ==(?P<version>[0-9][0-9A-Za-z.+]{0,40})(?=[,)])")

@@ -9,7 +9,6 @@ from fadoctor.model.fact import Absent, Fact, Known, Unknown
 from fadoctor.model.packages import PACKAGES, package_of
 from fadoctor.repair.plan.choices.choice import ChoiceKind
 from fadoctor.repair.plan.states.compiled import AFTER
-from fadoctor.sources.targets.missing_names import is_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +49,12 @@ def _wanted(
     facts: Mapping[str, Fact], found: Mapping[str, Fact], contract: str, matrix: Matrix
 ) -> Fact:
     asked = _value(facts, f"{contract}.asked")
-    still = is_wanted({**facts, **found}, contract, matrix) if asked else None
+    if not asked:
+        return _OPEN
+    # Late: few environments have a contract that is broken.
+    from fadoctor.sources.targets.missing_names import is_wanted  # noqa: PLC0415
+
+    still = is_wanted({**facts, **found}, contract, matrix)
     if still is None:
         return _OPEN
     return Known(asked.rpartition(":")[2], AFTER) if still else _FITS

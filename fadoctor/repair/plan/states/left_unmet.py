@@ -20,7 +20,7 @@ from fadoctor.repair.plan.states.requirements import (
     satisfies,
     violations,
 )
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

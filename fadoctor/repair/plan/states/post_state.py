@@ -27,10 +27,15 @@ from fadoctor.repair.plan.hub.hub_states import HubStates
 from fadoctor.repair.plan.states.compiled import AFTER, beside_other_torch
 from fadoctor.repair.plan.states.contract_state import contracts_after
 from fadoctor.repair.plan.states.same_folder import SameFolder
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
-from fadoctor.sources.manifests.installed.index_releases import UNSERVED, UNSERVED_INSTEAD
-from fadoctor.sources.manifests.installed.isolated import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
-from fadoctor.sources.manifests.installed.wheel_tags import UNFIT
+from fadoctor.sources.manifests.installed.fact_names import (
+    CONTRADICTED,
+    ISOLATED,
+    ISOLATED_BY_NEW,
+    ISOLATED_KIND,
+    UNFIT,
+    UNSERVED,
+    UNSERVED_INSTEAD,
+)
 from fadoctor.sources.targets.derived import derive_extensions, derive_hub, derive_requirements
 from fadoctor.sources.targets.incompatible_pairs import paired_with
 from fadoctor.sources.targets.unmet_requirements import DERIVED, MINIMUMS, NAMED

@@ -32,6 +32,8 @@ _OF_PACKAGES = frozenset({"package", REQUIRER})
 _COUNTED = ("gpu", "toolkit")
 _NUMBERED = (*_COUNTED, CONTRACT)
 _GUARD = "package.distribution"
+_KEPT = "paths"
+"""What the paths of a rule are kept as, beside it."""
 _SUBJECT = ("file", "optional")
 """Facts of an extension that say whether rules are judged for it."""
 _UNSET = (
@@ -164,14 +166,24 @@ def _reading(name: str) -> FactReading:
     return FactReading(base, part if spec is not None and spec.type == "mapping" else "")
 
 
-def _all_paths(rule: Rule, package: str) -> list[str]:
-    """Return the paths that lead to facts, each once."""
+def _all_paths(rule: Rule, package: str) -> tuple[str, ...]:
+    """Return the paths that lead to facts, each once; they are kept beside the rule."""
+    kept: dict[str, tuple[str, ...]] = rule.__dict__.setdefault(_KEPT, {})
+    if "" not in kept:
+        kept[""] = tuple(_found_paths(rule, ""))
+    asked = package if _GUARD in kept[""] else ""  # most are the same of all packages
+    if asked not in kept:
+        kept[asked] = tuple(_found_paths(rule, asked))
+    return kept[asked]
+
+
+def _found_paths(rule: Rule, package: str) -> dict[str, None]:
     found: dict[str, None] = {}
     unless = rule.when_severity.unless if rule.when_severity else {}
     for condition in (rule.when, rule.overruled_by, unless):
         for path in _paths(condition, package):
             found |= dict.fromkeys(_behind(rule, path))
-    return list(found)
+    return found
 
 
 def _paths(condition: Condition, package: str) -> Iterator[str]:

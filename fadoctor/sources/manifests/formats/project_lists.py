@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.errors import InputError
-from fadoctor.sources.manifests.source import open_source
 from fadoctor.sources.probes.interpreter_files import is_file
 from fadoctor.sources.probes.metadata import normalise_name
-from fadoctor.syntax.toml_tree import read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +57,10 @@ def project_lists(folder: Path, tool: str) -> Lists:
     path = folder / "pyproject.toml"
     if tool not in _OPTIONS or not is_file(path):
         return {}
+    # Late: where no tool manages a project, no file of one is read.
+    from fadoctor.sources.manifests.source import open_source  # noqa: PLC0415
+    from fadoctor.syntax.toml_tree import read_toml  # noqa: PLC0415
+
     found: Lists = {}
     try:
         tree = read_toml(open_source(str(path)))

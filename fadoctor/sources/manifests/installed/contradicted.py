@@ -15,6 +15,7 @@ from fadoctor.knowledge.matrix.ready_made_files import InstalledWhere, ReadyMade
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version
 from fadoctor.model.fact import Absent, Fact, Known, Unknown, fact_mapping, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, FRAMEWORK_TABLE, RELEASES, TORCH, package_of
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 from fadoctor.sources.manifests.installed.from_main import main_for_another_python
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from fadoctor.knowledge.matrix.query import Matrix
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
 
-CONTRADICTED = "packages.contradicted"
 CHANNEL_PYTHON = "packages.channel_python"
 SOURCE = "what the files ask for at once"
 _OWN_CHANNEL = "pytorch"

@@ -24,22 +24,25 @@ from fadoctor.model.packages import (
 from fadoctor.sources.manifests.images.image_facts import conda_facts, image_facts
 from fadoctor.sources.manifests.installed.combine import Combined, Planned, combine
 from fadoctor.sources.manifests.installed.contradicted import (
-    CONTRADICTED,
     asked_at_once,
     contradicted_facts,
+)
+from fadoctor.sources.manifests.installed.fact_names import (
+    CONTRADICTED,
+    ISOLATED,
+    ISOLATED_BY_NEW,
+    UNFIT,
+    UNSERVED,
 )
 from fadoctor.sources.manifests.installed.from_main import of_main
 from fadoctor.sources.manifests.installed.from_pypi import from_elsewhere, mistaken_names
 from fadoctor.sources.manifests.installed.held import HELD, fixed_to, in_image, may_be_there
 from fadoctor.sources.manifests.installed.index_releases import (
     UNLABELLED,
-    UNSERVED,
     served_range,
     unserved,
 )
 from fadoctor.sources.manifests.installed.isolated import (
-    ISOLATED,
-    ISOLATED_BY_NEW,
     isolated_builds,
     isolated_torch,
 )
@@ -64,7 +67,7 @@ from fadoctor.sources.manifests.installed.unseen_bounds import (
     held_to_numpy_1,
     may_bound_others,
 )
-from fadoctor.sources.manifests.installed.wheel_tags import UNFIT, unfit_wheels
+from fadoctor.sources.manifests.installed.wheel_tags import unfit_wheels
 from fadoctor.sources.probes.requires import marker_target
 
 if TYPE_CHECKING:

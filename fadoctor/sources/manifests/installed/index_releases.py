@@ -11,6 +11,7 @@ from fadoctor.knowledge.matrix.query import Matrix, cell_words
 from fadoctor.knowledge.matrix.versions import parse_specifier, parse_version, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import COMPILED_BESIDE, RELEASES, TORCH, XFORMERS
+from fadoctor.sources.manifests.installed.fact_names import UNSERVED, UNSERVED_INSTEAD
 from fadoctor.sources.manifests.installed.package_indexes import (
     is_without_release,
     lacks_package,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
 
-UNSERVED, UNSERVED_INSTEAD = "packages.unserved", "packages.unserved_instead"
 UNLABELLED, OF_PYPI = "packages.unlabelled", "packages.of_pypi"
 _SOURCE = "the releases of each index, by the tables"
 _PLATFORMS = ("linux_x86_64", "win_amd64")

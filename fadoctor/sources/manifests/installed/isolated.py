@@ -11,6 +11,7 @@ import msgspec
 from fadoctor.knowledge.matrix.load import load_knowledge
 from fadoctor.model.fact import Absent, Fact, Known, printable
 from fadoctor.model.packages import ASKING_SETUPS, SETUPS, SGLANG, TORCH, VLLM, XFORMERS
+from fadoctor.sources.manifests.installed.fact_names import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.installed.from_pypi import is_locked_without_wheels
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
 from fadoctor.sources.manifests.planned import speaks_of_image
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from fadoctor.sources.manifests.installed.combine import Combined, Planned
     from fadoctor.sources.manifests.planned import Requirement
 
-ISOLATED, ISOLATED_KIND = "packages.isolated_builds", "packages.isolated_in"
-ISOLATED_BY_NEW = "packages.isolated_by_new_pip"
 ISOLATED_TORCH = "packages.isolated_torch"
 _SOURCE = "how the files install it"
 _TOLD = ("PIP_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION", "UV_NO_BUILD_ISOLATION_PACKAGE")

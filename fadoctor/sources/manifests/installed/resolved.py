@@ -10,8 +10,8 @@ from fadoctor.model.environment import BY_RESOLVER, RESOLVED
 from fadoctor.model.fact import Fact, Known, Unknown, printable
 from fadoctor.model.packages import STACK
 from fadoctor.model.place import Place
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
 from fadoctor.sources.manifests.installed.environment import planned_environment
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 from fadoctor.sources.manifests.installed.question import Unaskable, name_in, question_of
 from fadoctor.sources.manifests.installed.resolver import ask
 from fadoctor.sources.manifests.planned import Manifest, Requirement

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fadoctor.knowledge.matrix.wheel_words import python_fits, tags_of
 from fadoctor.model.fact import Fact, Known, printable
 from fadoctor.model.packages import OWN_PYTHON_RULE
+from fadoctor.sources.manifests.installed.fact_names import UNFIT
 from fadoctor.sources.manifests.installed.planned_torch import is_conda
 from fadoctor.sources.manifests.requirement_text import file_of
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from fadoctor.sources.manifests.installed.combine import Combined
 
-UNFIT = "packages.unfit_wheels"
 _SOURCE = "the names of the files"
 # linux_x86_64, manylinux_2_28_aarch64, macosx_11_0_arm64, win_amd64
 _PLATFORM = re.compile(

@@ -162,7 +162,7 @@ def test_more_cases_than_the_limit_are_not_run(tmp_path: Path) -> None:
 
 def test_what_the_cases_of_a_rule_must_show(tmp_path: Path) -> None:
     rule, _ = some_rule(tmp_path)
-    both = msgspec.structs.replace(rule, symptoms=(Symptom("broken"),))
+    both = msgspec.structs.replace(rule, worded=(Symptom("broken"),))
     log_only = msgspec.structs.replace(both, when={})
     near_miss = {"name": "b", "log": "fine", "expect": {"outcome": "pass"}}
     assert len(list(missing_cases(RuleFile(rule, "", [])))) == 3
@@ -174,6 +174,6 @@ def test_what_the_cases_of_a_rule_must_show(tmp_path: Path) -> None:
 
 def test_a_rule_without_condition_is_tested_with_a_log(tmp_path: Path) -> None:
     rule, knowledge = some_rule(tmp_path)
-    log_only = msgspec.structs.replace(rule, when={}, symptoms=(Symptom("broken"),))
+    log_only = msgspec.structs.replace(rule, when={}, worded=(Symptom("broken"),))
     case = {"name": "x", "facts": {}, "expect": {"outcome": "fail"}}
     assert "x: a rule without `when` is tested with a log" in run(log_only, knowledge, [case])[0]

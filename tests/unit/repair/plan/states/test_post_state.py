@@ -12,7 +12,7 @@ from fadoctor.repair.plan.choices.choice import Choice, ChoiceKind, follow, keep
 from fadoctor.repair.plan.choices.offers import offer
 from fadoctor.repair.plan.states.compiled import AFTER
 from fadoctor.repair.plan.states.post_state import PostState, old_cuda_wheels
-from fadoctor.sources.manifests.installed.contradicted import CONTRADICTED
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 from fadoctor.sources.targets.derived import derive
 from tests.unit.repair.plan.problems import golden, session, with_package
 

@@ -13,11 +13,11 @@ from packaging.version import Version
 from fadoctor.model.environment import Environment, Target
 from fadoctor.model.fact import Known
 from fadoctor.sources.manifests.installed.contradicted import (
-    CONTRADICTED,
     is_from_below,
     is_impossible,
 )
 from fadoctor.sources.manifests.installed.environment import planned_environment
+from fadoctor.sources.manifests.installed.fact_names import CONTRADICTED
 from fadoctor.sources.manifests.read import read_manifest
 from tests.unit.judging.engine.builders import fact_of
 from tests.unit.repair.plan.problems import session

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.fact import Absent, Known
+from fadoctor.sources.manifests.installed.fact_names import ISOLATED, ISOLATED_BY_NEW, ISOLATED_KIND
 from fadoctor.sources.manifests.installed.isolated import (
     BEFORE_TORCH,
-    ISOLATED,
-    ISOLATED_BY_NEW,
-    ISOLATED_KIND,
     ISOLATED_TORCH,
 )
 from tests.unit.sources.manifests.installed.test_contradicted import of_file

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fadoctor.model.fact import Known
-from fadoctor.sources.manifests.installed.wheel_tags import UNFIT, unfit
+from fadoctor.sources.manifests.installed.fact_names import UNFIT
+from fadoctor.sources.manifests.installed.wheel_tags import unfit
 from tests.unit.sources.manifests.installed.test_environment import planned, value
 
 if TYPE_CHECKING:
