@@ -15,7 +15,12 @@ class CompileRules(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Compile; a rule that does not compile ends the build with its file and line."""
+        """Compile; a rule that does not compile ends the build with its file and line.
+
+        An sdist holds the rules alone: they are compiled when a wheel is made of it.
+        """
+        if self.target_name == "sdist":
+            return
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:

@@ -85,7 +85,8 @@ def main() -> int:
             told = plan.outcome.value
             print(f"{name + words:58} {spent * 1000:15.1f} {states:7}  {told}")
     slowest = from_nothing(knowledge, runs)
-    print("\nlinux-5090-torch26, torch and flash-attn in several copies")
+    if asked.copies:
+        print("\nlinux-5090-torch26, torch and flash-attn in several copies")
     for copies in (count for count in COPIES if count <= asked.copies):
         tables = {name: grown(table, copies) for name, table in knowledge.tables.items()}
         more = msgspec.structs.replace(knowledge, tables=tables)

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 _FEWEST = 20
 
 
+def in_memory() -> str | None:
+    """Return a folder for files of which it does not matter that they are on a disk.
+
+    To lay out a hundred recorded machines on one, and to remove them, takes half a minute of
+    waiting. None is the system's own folder, where pytest has none in memory (tests/conftest.py).
+    """
+    return os.environ.get("PYTEST_DEBUG_TEMPROOT")
+
+
 def examples(all_of_them: int) -> int:
     """Return how many inputs a property is tried on: a fifth of all, unless more are asked for.
 

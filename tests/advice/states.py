@@ -23,6 +23,7 @@ from tests.states.enumeration import Space, made
 from tests.unit.judging.engine.builders import ABSENT, fact_of
 from tests.unit.repair.plan.problems import golden as golden_environment
 from tests.unit.repair.plan.problems import session, with_package
+from tests.work import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def whole() -> tuple[Environment, ...]:
     """Return recorded hosts, golden cases and states of the enumeration."""
     found = [golden_cases.environment(name) for name in golden_cases.names()]
     for name in recording.names():
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
             found.append(recording.read(name, Path(folder).resolve()))
     return (*found, *enumerated(MADE))
 

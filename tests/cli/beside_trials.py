@@ -25,6 +25,7 @@ from tests.cli.half_written import OLD, Ground, prepare, stopped
 from tests.cli.kill_trials import fadoctor
 from tests.unit.repair.apply.trees import manifest
 from tests.unit.repair.apply.wheels import make_wheel
+from tests.work import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -159,7 +160,7 @@ def _digest(file: Path) -> str:
 
 def all_trials(ways: Iterable[str] = tuple(WAYS)) -> dict[str, list[str]]:
     """Return what is wrong after each way."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as name:
         ground = prepare(Path(name).resolve())
         add_wheels(ground)
         return {way: trial(ground, way) for way in ways}

@@ -30,6 +30,7 @@ from tests.cli.fake_pip import add_record
 from tests.cli.kill_trials import fadoctor
 from tests.unit.repair.apply.trees import manifest
 from tests.unit.repair.apply.wheels import make_wheel
+from tests.work import in_memory
 
 SEED = 20_26
 FILES = 1_200
@@ -241,7 +242,7 @@ def trials(count: int, installer: str) -> Counter[str]:
     """Return how many trials ended how; those that came too late are made again, up to a bound."""
     chance = random.Random(SEED)  # noqa: S311 -- not for secrets
     found: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as name:
         ground = prepare(Path(name).resolve())
         for number in range(3 * count):
             found[trial(ground, installer, number, chance)] += 1

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tests.cli.fake_pip import broken_environment
 from tests.unit.repair.apply.trees import manifest
+from tests.work import in_memory
 
 SEED = 20_26
 LONGEST_S = 4.0
@@ -115,7 +116,7 @@ def trials(count: int, undos: int = 0) -> dict[str, int]:
     chance = random.Random(SEED)  # noqa: S311 -- not for secrets
     found: dict[str, int] = {}
     for number in range(count + undos):
-        with tempfile.TemporaryDirectory() as name:
+        with tempfile.TemporaryDirectory(dir=in_memory()) as name:
             folder = Path(name, "env").resolve()
             if number < count:
                 answer = trial(folder, chance.uniform(0.1, LONGEST_S), begun=bool(number % 2))

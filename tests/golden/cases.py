@@ -14,12 +14,13 @@ import msgspec
 
 from fadoctor.judging.diagnose import conclude, foresee
 from fadoctor.knowledge.matrix.load import load_knowledge
-from fadoctor.repair.plan.written.advise import advise
 from fadoctor.repair.plan.planner import PlannerRequest, make_plan, session_of
+from fadoctor.repair.plan.written.advise import advise
 from fadoctor.report import json_, plan_text, text
 from fadoctor.report.style import Style
 from fadoctor.sources.targets.saved import read_facts
 from tests.hosts import recording
+from tests.work import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def refresh_facts(name: str) -> None:
     """Read the facts again from the recording of the same name, where there is one."""
     if name not in recording.names():
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         root = Path(folder).resolve()
         facts = recording.read(name, root)
         found = json_.render(msgspec.structs.replace(facts, fadoctor=_VERSION))

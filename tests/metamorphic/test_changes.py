@@ -29,13 +29,13 @@ SEED = 20261126
 EVERY = 4
 """Of the logs of cases each fourth one is changed, so that the test takes about a minute."""
 
-FEWEST = 150
+FEWEST = 100
 """Least number of logs that are changed: fewer would say little."""
 
-LANDING = 4
-"""Of these logs each fourth one is changed in each landing, all of them once a week."""
+LANDING = 8
+"""Of these logs each eighth one is changed in each landing, all of them once a week."""
 
-SLACK_OF_LANDING = 0.03
+SLACK_OF_LANDING = 0.05
 """By how much the share of a part may lie below that of all: words are dropped by chance."""
 
 A_FEW = 30

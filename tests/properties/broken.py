@@ -18,6 +18,7 @@ from tests.history.environments import ATTENTION, GPUS, environment, stacks
 from tests.hosts import recording
 from tests.properties.worlds import cases, knowledge, of_case
 from tests.states.enumeration import Space, made
+from tests.work import in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def _hosts() -> tuple[Environment, ...]:
     """Return every recorded machine as its probes read it."""
     found = []
     for name in recording.names():
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
             found.append(recording.read(name, Path(folder)))
     return tuple(found)
 

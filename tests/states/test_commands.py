@@ -71,6 +71,7 @@ def test_commands_end_in_the_state_that_was_proved(resolver: Resolver) -> None:
 
 
 @THOUSAND
+@pytest.mark.long
 @pytest.mark.thinned(every=5)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STARTS)

@@ -168,6 +168,7 @@ def distinct_states(space: Space, doctor: Doctor, part: int) -> list[State]:
 
 
 @THOUSAND
+@pytest.mark.long
 @pytest.mark.thinned(every=PARTS)
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))

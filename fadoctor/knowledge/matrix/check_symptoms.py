@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
@@ -131,7 +132,7 @@ def _check_pattern(symptom: Symptom, place: Path) -> Iterator[Problem]:
 def is_regex(pattern: str) -> bool:
     """Return whether a pattern is a regular expression, as a whole and by its alternatives."""
     try:
-        for each in (pattern, *alternatives(pattern)):
+        for each in {pattern, *alternatives(pattern)}:
             PARSER.parse(each)
     except (re.error, OverflowError, RecursionError):
         return False
@@ -140,20 +141,26 @@ def is_regex(pattern: str) -> bool:
 
 def check_regex(pattern: str, place: Path) -> Iterator[Problem]:
     """Yield why a pattern is not allowed: not compiling, unbounded, nested or too many ways."""
+    yield from ((place, problem) for problem in _problems(pattern))
+
+
+@cache  # one pattern is in several places, and each is parsed in Python
+def _problems(pattern: str) -> tuple[str, ...]:
     try:
         re.compile(pattern)
         tree = PARSER.parse(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        yield place, f"is not a regular expression: {error}"
-        return
+        return (f"is not a regular expression: {error}",)
+    problems = []
     if len(pattern) > PATTERN_LIMIT:
-        yield place, f"is longer than {PATTERN_LIMIT} characters"
+        problems.append(f"is longer than {PATTERN_LIMIT} characters")
     if len(tree.state.groupdict) < tree.state.groups - 1:
-        yield place, "has a group without a name; write (?:...) or (?P<name>...)"
+        problems.append("has a group without a name; write (?:...) or (?P<name>...)")
     found = set(_faults(list(tree), inside=False))
-    yield from ((place, problem) for problem in sorted(found))
+    problems += sorted(found)
     if not found and _ways(list(tree)) > STEP_LIMIT:
-        yield place, "has too many wide repetitions in a row"
+        problems.append("has too many wide repetitions in a row")
+    return tuple(problems)
 
 
 def _faults(nodes: list[Node], *, inside: bool) -> Iterator[str]:

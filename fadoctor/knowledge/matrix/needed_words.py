@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fadoctor.knowledge.matrix.pattern_tree import PARSER, REPEATS, Node
@@ -62,6 +63,7 @@ def joined_alternatives(pattern: str) -> str:
     return joined_needs(needed_by_alternatives(pattern))
 
 
+@cache  # a pattern is in several rows and rules, and each is parsed in Python
 def _needed(pattern: str, texts: _Texts, known: str = "") -> tuple[str, ...]:
     try:
         nodes = list(PARSER.parse(pattern, re.ASCII))

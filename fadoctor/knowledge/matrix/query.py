@@ -72,6 +72,15 @@ def cell_words(cell: object) -> tuple[str, ...]:
     return tuple(map(str, cell)) if isinstance(cell, (list, tuple)) else ()
 
 
+def words_of(table: Table, column: str) -> frozenset[str]:
+    """Return the words of a column of all rows; they hang on the table, and are read once."""
+    hanging, name = table.__dict__, f"words of {column}"
+    if name not in hanging:
+        hanging[name] = frozenset(word for row in table.rows for word in cell_words(row[column]))
+    found: frozenset[str] = hanging[name]
+    return found
+
+
 class Matrix:
     """All tables, with queries."""
 

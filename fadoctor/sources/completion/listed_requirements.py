@@ -11,7 +11,7 @@ from fadoctor.knowledge.matrix.declared import (
     narrowed,
     on_platform,
 )
-from fadoctor.knowledge.matrix.query import cell_words
+from fadoctor.knowledge.matrix.query import words_of
 from fadoctor.knowledge.matrix.required import required
 from fadoctor.model.catalogue import REQUIRER
 from fadoctor.model.environment import REQUIRER_LIMIT
@@ -135,10 +135,8 @@ def _of_others(facts: Mapping[str, Fact], matrix: Matrix, told: Requirements) ->
 
 def _declaring(matrix: Matrix) -> frozenset[str]:
     """Return the distributions of which a table says what they require, or ask for at import."""
-    names = ("declared-requirements", RELEASE_REQUIRES, BY_NAMES)
-    tables = (matrix.tables[name] for name in names)
-    rows = [row for table in tables for row in table.rows]
-    return frozenset(name for row in rows for name in cell_words(row["package"]))
+    tables = ("declared-requirements", RELEASE_REQUIRES, BY_NAMES)
+    return frozenset().union(*(words_of(matrix.tables[name], "package") for name in tables))
 
 
 def _text(facts: Mapping[str, Fact], name: str) -> str:

@@ -309,8 +309,10 @@ def _capabilities(facts: Mapping[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     """Return what the names of GPUs say of them, with the lines that hold these names."""
     found: dict[str, Fact] = {}
     for name, model in facts.items():
+        if not name.startswith("gpu["):  # of some thousand facts few are
+            continue
         at, _, part = name.partition(".")
-        if not (at.startswith("gpu[") and part == "name" and isinstance(model, Known)):
+        if part != "name" or not isinstance(model, Known):
             continue
         with suppress(UsageError):  # not a name of the tables
             gpu = find_gpu(str(model.value), matrix.tables)

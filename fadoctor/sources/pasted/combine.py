@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fadoctor.model.catalogue import CAUSES, CONFIG, LATER, build_catalogue
@@ -27,6 +28,19 @@ ROUNDED = 1.03
 _GPU = compiled(r"gpu\[(\d{1,3})\]\.\w{1,30}")
 
 
+@cache
+def _fillable() -> tuple[str, ...]:
+    """Return the facts of a machine that a text may fill."""
+    return tuple(
+        n
+        for n, spec in build_catalogue().items()
+        if spec.provider not in (CONFIG, LATER)
+        and n != CAUSES
+        and not n.endswith("*")
+        and "[]" not in n
+    )
+
+
 class CombinedClaims:
     """The claims of one text held against each other."""
 
@@ -42,13 +56,7 @@ class CombinedClaims:
         self.assumes_visible = False
         """Whether GPUs are taken to be visible because nothing says otherwise."""
         silent = unknown(UNSAID, name)
-        specs = build_catalogue()
-        fillable = [
-            n
-            for n, spec in specs.items()
-            if spec.provider not in (CONFIG, LATER) and n != CAUSES and not n.endswith(("*",))
-        ]
-        self.facts: dict[str, Fact] = dict.fromkeys((n for n in fillable if "[]" not in n), silent)
+        self.facts: dict[str, Fact] = dict.fromkeys(_fillable(), silent)
         for key in self._said:
             if key in self.facts or (_GPU.fullmatch(key)) or key.startswith("env."):
                 self.facts[key] = self.fact(key)

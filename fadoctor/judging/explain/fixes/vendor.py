@@ -18,6 +18,7 @@ from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import version_part
 from fadoctor.model.fact import Known, fact_text
 from fadoctor.model.fix import Fix, Safety, Step, StepKind
+from fadoctor.model.rule import kept_with
 from fadoctor.sources.logs.ends import ends_of
 from fadoctor.sources.logs.facts import plain_lines
 from fadoctor.sources.logs.named_gpus import (
@@ -97,13 +98,11 @@ class Vendor:
         read = _undenied(ends_of(lines, ENDS))
         text = "\n".join(without_gone(line) for line in _without_choices(read))
         once = HeldWords(text)
+        names = _names_of(knowledge)
         named = [
             vendor
-            for vendor, row in words.items()
-            if any(
-                once[name.partition(" ")[0].rstrip("*")] and _stands(name, text)
-                for name in _names(vendor, row, tables)
-            )
+            for vendor in words
+            if any(once[word] and _stands(name, text) for word, name in names[vendor])
         ]
         products = _products(read, tables) if len(named) != 1 or _MAY_BE_CARD.search(text) else ()
         self._asks: tuple[str, ...] = ()
@@ -247,6 +246,21 @@ def _stated(said: Environment | None, named: Sequence[str]) -> str:
     if build:
         return build if gpus <= {build} else ""
     return gpus.pop() if len(gpus) == 1 else ""
+
+
+def _names_of(knowledge: Knowledge) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return each vendor with its names, each beside its first word; they are put together once."""
+    return kept_with(
+        knowledge,
+        "names of vendors",
+        lambda known: {
+            str(row["vendor"]): tuple(
+                (name.partition(" ")[0].rstrip("*"), name)
+                for name in _names(str(row["vendor"]), row, known.tables)
+            )
+            for row in known.tables["vendor-words"].rows
+        },
+    )
 
 
 def _names(vendor: str, row: Mapping[str, object], tables: Mapping[str, Table]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fadoctor.knowledge.matrix.needed_words import MOST, needed_by_alternatives, needed_words
+from tests.work import calls_of
 
 KNOWN = [
     ("undefined symbol: _ZN", ("undefined",)),
@@ -52,3 +53,10 @@ def test_words_of_alternatives_are_of_any_script(
     pattern: str, words: tuple[tuple[str, ...], ...]
 ) -> None:
     assert needed_by_alternatives(pattern) == words
+
+
+def test_what_several_rows_have_is_parsed_once() -> None:
+    """A third of all patterns are in more than one place, and the parser is written in Python."""
+    pattern = "seldom (?:seen|heard|read) in (?:logs|reports|threads)"
+    first = calls_of(lambda: needed_words(pattern))
+    assert calls_of(lambda: needed_words(pattern)) < first / 10
