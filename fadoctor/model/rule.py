@@ -322,10 +322,11 @@ def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
 
 
 def with_written_fixes(rule: Rule) -> Rule:
-    """Return a rule as its file has it: with its fixes and its pages unpacked."""
-    if not rule.packed:
-        return rule
-    return with_fixes(rule, rule.fixes)
+    """Return a rule as its file has it: with its fixes, pages and symptoms unpacked."""
+    worded = msgspec.structs.replace(
+        rule, worded=rule.symptoms, packed_symptoms="", packed_needs=()
+    )
+    return with_fixes(worded, rule.fixes)
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, dict=True):
