@@ -57,7 +57,7 @@ class Came(msgspec.Struct, frozen=True):
         return f"=={self.version}" if self.version else self.within
 
 
-class Undone(msgspec.Struct, frozen=True):
+class LostPin(msgspec.Struct, frozen=True):
     """A pin that a later command does not leave."""
 
     pin: Requirement
@@ -74,7 +74,7 @@ class CarriedOut:
         self.matrix, self.python, self.steps = matrix, python, tuple(steps)
         self.is_open = self.began_open = is_open
         self.there: dict[str, Came] = {}
-        self.undone: dict[str, Undone] = {}
+        self.undone: dict[str, LostPin] = {}
         self.step = 0
         self.raised = 0
         """The last command with a package that may require newer libraries than are there."""
@@ -203,7 +203,7 @@ class CarriedOut:
         if pin is None or pin.name != name or not has_end(pin.specifier):
             return
         if is_impossible((pin.specifier, came.range)):
-            self.undone[name] = Undone(pin, came)
+            self.undone[name] = LostPin(pin, came)
 
     def _doubt(self) -> None:
         """Forget what is wrong by now: a command that nobody can read may put it right."""
