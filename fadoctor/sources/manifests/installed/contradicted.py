@@ -158,7 +158,7 @@ def _with_nothing_to_come(
     files, of_any = (ready_made.files_for(each) for each in (place, any_python))
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
-        if not planned.version or planned.manager or planned.url or planned.open:
+        if not planned.version or _is_not_looked_up(planned, combined):
             continue
         own = facts.get(f"{package_of(name)}.requires", _OPEN)
         needs = fact_mapping(own) | on_platform(name, planned.version, place.platform, matrix)
@@ -172,6 +172,12 @@ def _with_nothing_to_come(
                     f"{planned.version} needs {other}{text}, which has no file for {where}"
                 )
     return found
+
+
+def _is_not_looked_up(planned: Planned, combined: Combined) -> bool:
+    """Return whether an installer asks no index for a release: an image has it already."""
+    is_there = combined.image is not None and combined.image.place in planned.places
+    return is_there or bool(planned.manager or planned.url or planned.open)
 
 
 def _is_nowhere(
@@ -196,7 +202,7 @@ def _without_file(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix)
     wheels = ready_made.files_for(place)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
-        if not planned.version or planned.manager or planned.url or planned.open:
+        if not planned.version or _is_not_looked_up(planned, combined):
             continue
         is_served = wheels.come(name, planned.version) is not None
         if not (is_served and ready_made.is_served(name, planned.version, place)):
@@ -211,7 +217,7 @@ def _not_to_be_had(combined: Combined, facts: Mapping[str, Fact], matrix: Matrix
     minor = _minor(facts)
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
-        if planned.manager or planned.url or planned.files or planned.open or planned.index:
+        if planned.files or planned.index or _is_not_looked_up(planned, combined):
             continue
         missing = lacking(matrix, name, planned.extras, minor)
         asked = releases_asked(planned, matrix) if missing else ()

@@ -334,3 +334,18 @@ def test_the_channel_of_torch_has_each_release_for_some_pythons(
     environment = of_file(tmp_path, "environment.yml", text)
     assert value(environment, "packages.channel_python") == newest
     assert bool(contradicted(environment)) is (newest is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refused"),
+    [
+        ("FROM python:3.12\nRUN pip install vllm==0.8.2\n", True),
+        # the image has it, with a library that the index no longer has
+        ("FROM vllm/vllm-openai:v0.8.2\nRUN pip install einops\n", False),
+        ("FROM vllm/vllm-openai:v0.8.2\nRUN pip install vllm==0.8.2\n", False),
+        ("FROM vllm/vllm-openai:v0.8.3\nRUN pip install vllm==0.8.2\n", True),
+    ],
+)
+def test_what_an_image_has_is_not_looked_up(tmp_path: Path, text: str, *, is_refused: bool) -> None:
+    there = of_file(tmp_path, "Dockerfile", text)
+    assert ("vllm" in value(there, CONTRADICTED)) is is_refused
