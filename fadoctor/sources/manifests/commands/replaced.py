@@ -195,9 +195,12 @@ def _is_accepted(there: Requirement, needs: str) -> bool:
     return allowed.contains(version, prereleases=True)
 
 
-def needed_by(name: str, version: str, matrix: Matrix) -> dict[str, str]:
-    """Return what a release requires, by its metadata and by the tables of releases."""
-    return declared(name, version, matrix) | _needs(name, version, matrix)
+def needed_by(name: str, version: str, matrix: Matrix, python: str = "") -> dict[str, str]:
+    """Return what a release requires, by its metadata and by the tables of releases.
+
+    Without what it requires on other Pythons alone, where a Python is named.
+    """
+    return declared(name, version, matrix, python) | _needs(name, version, matrix)
 
 
 def _needs(name: str, version: str, matrix: Matrix) -> dict[str, str]:

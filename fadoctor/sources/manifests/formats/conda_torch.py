@@ -7,6 +7,7 @@ PyTorch's own channel has builds that require exactly one ``cudatoolkit``, or si
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -52,6 +53,7 @@ class CondaBuild(msgspec.Struct, frozen=True):
     python: str
 
 
+@lru_cache(maxsize=1)
 def conda_builds() -> tuple[CondaBuild, ...]:
     """Return the builds for CUDA that PyTorch's channel has, the oldest first."""
     rows = load_knowledge().tables[_TABLE].rows

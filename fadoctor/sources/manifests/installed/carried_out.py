@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fadoctor.knowledge.matrix.declared import declared
 from fadoctor.knowledge.matrix.on_index import on_index
 from fadoctor.knowledge.matrix.query import cell_words
 from fadoctor.knowledge.matrix.versions import is_in, parse_version, version_key
@@ -119,8 +118,7 @@ class CarriedOut:
         known: dict[tuple[str, ...], dict[str, str]] = self.matrix.read.setdefault(needed_by, {})
         key = (name, version, self.python)
         if version and key not in known:
-            found = needed_by(name, version, self.matrix)
-            found |= declared(name, version, self.matrix, self.python)
+            found = needed_by(name, version, self.matrix, self.python)
             known[key] = found or dict.fromkeys(cell_words(self._cell(_BRINGS, name, "brings")), "")
         return known[key] if version else {}
 
@@ -128,18 +126,26 @@ class CarriedOut:
         """Return the releases of a package that the index has, newest first; () for not listed."""
         known: dict[tuple[str, str], tuple[str, ...]] = self.matrix.read.setdefault(CarriedOut, {})
         if (name, self.python) not in known:
-            listed = on_index(name, self.matrix, "", self.python) or tuple(self._by_month(name))
-            known[name, self.python] = listed or tuple(self._declaring(name))
+            each = (self._newest_first(name, found) for found in self._listed(name))
+            listed = on_index(name, self.matrix, "", self.python)
+            known[name, self.python] = listed or next(filter(None, each), ())
         return known[name, self.python]
 
-    def _declaring(self, name: str) -> Iterator[str]:
-        """Yield the first release that declares what the newest one declares, for not listed ones.
+    def _listed(self, name: str) -> Iterator[Iterable[str]]:
+        """Yield the releases of which a table has the month, and those that begin a row.
 
-        The newest that the index has requires the same.
+        The newest of the index requires what the first one declares that declares the same.
         """
-        rows = [row for row in self.matrix.tables[_DECLARED].rows if row["package"] == name]
-        found = {v for row in rows for v in _BEGINS.findall(str(row["version"]))}
-        yield from (v for v in sorted(found, key=version_key, reverse=True) if self._takes(name, v))
+        rows = self.matrix.tables[_MONTHS].rows
+        yield (v for row in rows if row["package"] == name for v in cell_words(row["version"]))
+        rows = self.matrix.tables[_DECLARED].rows
+        texts = (str(row["version"]) for row in rows if row["package"] == name)
+        yield {version for text in texts for version in _BEGINS.findall(text)}
+
+    def _newest_first(self, name: str, found: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some releases that are for this Python."""
+        ordered = sorted(found, key=version_key, reverse=True)
+        return tuple(version for version in ordered if self._takes(name, version))
 
     def _takes(self, name: str, version: str) -> bool:
         """Return whether a release is for this Python, as far as a table says it."""
@@ -147,11 +153,6 @@ class CarriedOut:
         cell = self.matrix.find(_PYTHONS, keys).cell("python")
         python = cell.value if isinstance(cell, Known) else None
         return not (self.python and isinstance(python, str)) or is_in(self.python, python) is True
-
-    def _by_month(self, name: str) -> Iterator[str]:
-        rows = self.matrix.tables[_MONTHS].rows
-        found = [v for row in rows if row["package"] == name for v in cell_words(row["version"])]
-        yield from (v for v in sorted(found, key=version_key, reverse=True) if self._takes(name, v))
 
     def _cell(self, table: str, name: str, column: str) -> object:
         cell: Fact = self.matrix.find(table, {"package": Known(name, "asked")}).cell(column)

@@ -92,6 +92,10 @@ class Combined(msgspec.Struct, frozen=True):
     contradicted: dict[str, str] = {}
     """Those of them that no release can meet -> which of what is said excludes each other."""
 
+    def is_in_image(self, planned: Planned) -> bool:
+        """Return whether the image that the files start from has a package already."""
+        return self.image is not None and self.image.place in planned.places
+
 
 Asked = tuple[Requirement, Manifest, bool | None]
 """A requirement, who says it, and whether it holds on the target; None where nobody knows."""

@@ -86,7 +86,7 @@ def _for_another_python(
         return {}
     found: dict[str, str] = {}
     for name, planned in combined.packages.items():
-        is_plain = planned.version and not (planned.manager or planned.url or planned.open)
+        is_plain = planned.version and not _is_not_looked_up(planned, combined)
         if not is_plain or f"{package_of(name)}.version" in facts:
             continue
         keys = {"package": Known(name, SOURCE), "version": Known(planned.version, SOURCE)}
@@ -175,9 +175,8 @@ def _with_nothing_to_come(
 
 
 def _is_not_looked_up(planned: Planned, combined: Combined) -> bool:
-    """Return whether an installer asks no index for a release: an image has it already."""
-    is_there = combined.image is not None and combined.image.place in planned.places
-    return is_there or bool(planned.manager or planned.url or planned.open)
+    """Return whether no index decides about a package: an image has it, or it comes otherwise."""
+    return combined.is_in_image(planned) or bool(planned.manager or planned.url or planned.open)
 
 
 def _is_nowhere(

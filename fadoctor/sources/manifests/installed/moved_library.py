@@ -8,7 +8,7 @@ import msgspec
 
 from fadoctor.knowledge.matrix.declared import import_bounds
 from fadoctor.knowledge.matrix.query import cell_words
-from fadoctor.knowledge.matrix.versions import is_older
+from fadoctor.knowledge.matrix.versions import is_older, version_part
 from fadoctor.model.fact import Absent, Fact, Known, fact_text, printable
 from fadoctor.model.packages import BESIDE_TORCH, NUMPY, TORCH, TRITON, package_of
 from fadoctor.sources.manifests.installed.carried_out import CarriedOut
@@ -65,17 +65,13 @@ class InSequence:
         matrix: Matrix,
     ) -> None:
         """Carry them out on a Python that facts tell."""
-        python = fact_text(facts.get("python.version", _NO_FACT), "")
-        minor = ".".join(python.split(".")[:2])
+        python = version_part(fact_text(facts.get("python.version", _NO_FACT), ""), "minor") or ""
         self.matrix, self.combined = matrix, combined
-        self.ends: list[CarriedOut] = []
-        self.aside: list[frozenset[str]] = []
-        for manifest in manifests:
-            if manifest.is_in_steps and len(manifest.steps) > 1:
-                is_open = any(map(speaks_of_image, manifest.notes))
-                self.ends.append(CarriedOut(matrix, minor, manifest.steps, is_open=is_open))
-                own = {each.name for step in manifest.steps for each in step.asked}
-                self.aside.append(frozenset(combined.packages.keys() - own))
+        self.ends = [
+            CarriedOut(matrix, python, each.steps, is_open=any(map(speaks_of_image, each.notes)))
+            for each in manifests
+            if each.is_in_steps and len(each.steps) > 1
+        ]
 
     def facts(self) -> dict[str, Fact]:
         """Return what later commands take from earlier ones."""
@@ -102,16 +98,16 @@ class InSequence:
 
     def _moved(self) -> Iterator[_Taken]:
         """Yield what moves a library out of what an earlier package needs."""
-        for first, aside in zip(self.ends, self.aside, strict=False):
-            end = _with_fitting_pins(first)
+        for end in map(_with_fitting_pins, self.ends):
+            named = {each.name for step in end.steps for each in step.asked}
+            held = self.combined.bounds.keys() | (self.combined.packages.keys() - named)
             for name, came in end.there.items():
                 for library, own, how in self._needed(end, name, came):
                     other = end.there.get(library)
                     if other is None or other.by is None or not end.misses(library, own):
                         continue
-                    is_held = library in self.combined.bounds or library in aside
                     is_named = other.by.name in (name, library)  # of these, the facts say it all
-                    if is_held or is_named:
+                    if library in held or is_named:
                         continue
                     at = f" of {came.by.place}" if came.by else ""
                     what = f"({other.by.place}: {other.why}, and {name}{at} {how} {library}{own})"

@@ -155,9 +155,7 @@ def _image_of(combined: Combined) -> str:
 
 def _is_full(combined: Combined) -> bool:
     """Return whether an image has packages of its own, and so others that its name does not say."""
-    image = combined.image
-    each = combined.packages.values()
-    return image is not None and any(image.place in planned.places for planned in each)
+    return any(map(combined.is_in_image, combined.packages.values()))
 
 
 def _fixed_by_pins(combined: Combined, matrix: Matrix) -> dict[str, str]:
