@@ -321,7 +321,7 @@ def needs_of(rule: Rule) -> tuple[tuple[str, str], ...]:
     )
 
 
-def with_written_fixes(rule: Rule) -> Rule:
+def with_written_parts(rule: Rule) -> Rule:
     """Return a rule as its file has it: with its fixes, pages and symptoms unpacked."""
     worded = msgspec.structs.replace(
         rule, worded=rule.symptoms, packed_symptoms="", packed_needs=()

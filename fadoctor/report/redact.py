@@ -16,7 +16,7 @@ from fadoctor.model.finding import Confidence, Outcome, Severity
 from fadoctor.model.fix import Safety, StepKind
 from fadoctor.model.packages import PACKAGES
 from fadoctor.model.plan import ActionKind, Answer, PlanOutcome
-from fadoctor.model.rule import with_written_fixes
+from fadoctor.model.rule import with_written_parts
 from fadoctor.model.smoke import CellFailure
 from fadoctor.model.typed import convert
 from fadoctor.model.verdict import Backend, Dtype, Measured, Predicted
@@ -111,7 +111,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _public_hosts() -> frozenset[str]:
     """Return the hosts that the rules name, in their words also bare: everybody knows them."""
     knowledge = load_knowledge()
-    rules = tuple(map(with_written_fixes, knowledge.rules))
+    rules = tuple(map(with_written_parts, knowledge.rules))
     # `enc_hook`: tables that are unpacked when they are asked for.
     whole = msgspec.structs.replace(knowledge, rules=rules)
     encoded = msgspec.json.encode(whole, enc_hook=dict).decode().lower()

@@ -6,7 +6,7 @@ import pytest
 from fadoctor.judging.engine.cases import Cases, read_case
 from fadoctor.knowledge.matrix.compile import compile_rules
 from fadoctor.model.finding import Outcome
-from fadoctor.model.rule import with_written_fixes
+from fadoctor.model.rule import with_written_parts
 from tests.shipped import RULES as RULES_FOLDER
 from tests.shipped import compiled
 
@@ -18,7 +18,7 @@ RUN = Cases(COMPILED.knowledge)
 def test_rules_compile() -> None:
     made = compile_rules(RULES_FOLDER)
     assert [str(problem) for problem in made.problems] == []
-    rules = tuple(map(with_written_fixes, COMPILED.knowledge.rules))
+    rules = tuple(map(with_written_parts, COMPILED.knowledge.rules))
     read = msgspec.structs.replace(COMPILED.knowledge, rules=rules, words=b"")
     assert made.knowledge == read
     assert made.cases == COMPILED.cases

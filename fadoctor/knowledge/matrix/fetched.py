@@ -20,7 +20,7 @@ from fadoctor.knowledge.matrix.load import FORM, Stamped
 from fadoctor.knowledge.matrix.rule_words import words_in_rules
 from fadoctor.model.errors import FadoctorError
 from fadoctor.model.fact import printable
-from fadoctor.model.rule import with_written_fixes
+from fadoctor.model.rule import with_written_parts
 from fadoctor.model.typed import decode
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _knowledge_in(file: Path) -> Knowledge | None:
     try:
         # All at once: what is found damaged later would end a command.
         for rule in knowledge.rules:
-            with_written_fixes(rule)
+            with_written_parts(rule)
         words_in_rules(knowledge)
         return msgspec.structs.replace(knowledge, tables=dict(knowledge.tables))
     except (FadoctorError, msgspec.DecodeError):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fadoctor.model.packed import pack, unpack
-from fadoctor.model.rule import with_written_fixes
+from fadoctor.model.rule import with_written_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ def words_of_rules(rules: Iterable[Rule]) -> frozenset[str]:
     """Return the words of rules in small letters, and those that they are put together of."""
     whole: set[bytes] = set()
     for rule in rules:  # one by one: as one text they are many times as large
-        encoded = msgspec.json.encode(with_written_fixes(rule))
+        encoded = msgspec.json.encode(with_written_parts(rule))
         whole.update(encoded.translate(_LETTERS).split())
     return frozenset(
         part.lower().decode("utf-8", "replace") for word in whole for part in _humps(word)

@@ -15,7 +15,7 @@ from fadoctor.knowledge.matrix.load import Stamped, source_stamp, write_compiled
 from fadoctor.knowledge.matrix.rule_words import words_in_rules
 from fadoctor.model.errors import FadoctorError, RuleDataError
 from fadoctor.model.packed import pack
-from fadoctor.model.rule import with_written_fixes
+from fadoctor.model.rule import with_written_parts
 from tests.unit.knowledge.matrix.folders import rule_text, table_text, write
 
 PACKAGE = Path(__file__).parents[4] / "fadoctor"
@@ -39,7 +39,7 @@ def test_what_is_written_is_what_was_compiled(source: Path, tmp_path: Path) -> N
     assert stored(target).stamp == source_stamp(source)
     opened = stored(target).opened(target / "knowledge.json")
     assert words_in_rules(opened) == words_in_rules(knowledge) >= {"title", "reason"}
-    rules = tuple(map(with_written_fixes, opened.rules))
+    rules = tuple(map(with_written_parts, opened.rules))
     unpacked = msgspec.structs.replace(opened, rules=rules, tables=dict(opened.tables), words=b"")
     assert unpacked == knowledge
     assert msgspec.json.decode((target / "cases.json").read_bytes()) == {"some-rule": []}
